@@ -1,0 +1,31 @@
+# Everything a contributor or a newcomer runs. `make demo` and `make test` set up what they need.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lock clean
+
+help:            ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+setup:           ## system packages that are missing, and the locked environment in $(VENV)
+	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)"
+
+demo: setup      ## a real repair, offline, with a model replayed from a journal
+	$(BIN)/experepair demo
+
+test: setup      ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: setup     ## format, spelling, lint, types, layering: what CI runs before the tests
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell src tests docs benchmarks README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+lock: setup      ## renew requirements/*.txt (hashes, no host names)
+	sh scripts/lock.sh "$(BIN)"
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

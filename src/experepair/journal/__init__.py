@@ -1,0 +1,1 @@
+"""The one record of a repair: written before its effect is used, fsynced, replayed."""

@@ -1,0 +1,1 @@
+"""The port to language models: providers, prices, budget, retries, replay."""

@@ -1,0 +1,1 @@
+"""Where the fault may be, found without a model: index, signals, ranking."""

@@ -1,0 +1,1 @@
+"""The port to the two memories: recall before every trial, learn after every repair."""

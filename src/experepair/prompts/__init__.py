@@ -1,0 +1,1 @@
+"""One template per file, and their loader."""

@@ -1,0 +1,1 @@
+"""The port to isolated execution, and what stands behind it."""

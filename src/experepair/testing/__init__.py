@@ -1,0 +1,1 @@
+"""Existing tests: how a repository runs them, which belong to a change, what they said."""

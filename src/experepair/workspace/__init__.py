@@ -1,0 +1,1 @@
+"""Checkouts of a commit, edits laid over them, and the diffs they make."""
