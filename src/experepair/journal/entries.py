@@ -1,0 +1,222 @@
+"""What can stand in a journal: one frozen value per kind of entry.
+
+Texts may hold anything a model or a command printed, lone surrogates and NUL included.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+FORMAT = 1
+"""Version of the journal's format; readers refuse a newer one."""
+
+
+class Record(BaseModel, frozen=True, extra="forbid"):
+    """What every entry has; both are set by the journal when the entry is appended."""
+
+    seq: int = -1
+    """Place in the journal, from 0."""
+    at: str = ""
+    """When it was appended: UTC, ISO 8601."""
+
+
+class RunStarted(Record, frozen=True):
+    """A run begins, or is taken up again: the first entry, and one more for every resume."""
+
+    kind: Literal["run_started"] = "run_started"
+    version: int = FORMAT
+    """Format of the journal."""
+    run_id: str
+    experepair: str
+    """Version of experepair that writes."""
+    repository: str
+    commit: str
+    issue_id: str
+    issue: str
+    """Text of the issue, never cut."""
+    settings: dict[str, Any] = {}
+    """What the run was told: flags, models, limits. No secrets."""
+
+
+class RunEnded(Record, frozen=True):
+    """The run is over, and how."""
+
+    kind: Literal["run_ended"] = "run_ended"
+    status: str
+    detail: str = ""
+
+
+class StageStarted(Record, frozen=True):
+    """A stage of the repair begins."""
+
+    kind: Literal["stage_started"] = "stage_started"
+    stage: str
+
+
+class StageEnded(Record, frozen=True):
+    """A stage of the repair is over."""
+
+    kind: Literal["stage_ended"] = "stage_ended"
+    stage: str
+    detail: str = ""
+    """What came of it, in one line."""
+
+
+class SentPart(BaseModel, frozen=True, extra="forbid"):
+    """One part of a prompt as it was sent."""
+
+    name: str
+    text: str | None
+    """None in a distilled journal."""
+    sha256: str
+    """Of the text in UTF-8 (lone surrogates as they stand)."""
+
+
+class Tokens(BaseModel, frozen=True, extra="forbid"):
+    """Tokens of one call, counted alike for all providers."""
+
+    input: int = 0
+    """All prompt tokens, those from the cache included."""
+    output: int = 0
+    """All generated tokens, reasoning included."""
+    cached: int = 0
+    """Prompt tokens read from the provider's cache."""
+    cache_written: int = 0
+    """Prompt tokens written to it."""
+
+
+class Intent(Record, frozen=True):
+    """A call to a model is about to be made; it counts as spent if no answer to it is found."""
+
+    kind: Literal["intent"] = "intent"
+    call: str
+    """Unique within the journal; ties the entries of one call together."""
+    key: str
+    """Digest of role, system and parts: equal for equal prompts."""
+    role: str
+    sample: int = 0
+    """Which of the samples of one prompt it is, from 0."""
+    occurrence: int = 0
+    """How many equal requests (key and sample) came before it, from 0."""
+    model: str
+    """As configured, "provider:name"."""
+    system: SentPart
+    parts: tuple[SentPart, ...]
+    temperature: float | None = None
+    """None when none is sent."""
+    max_output_tokens: int | None = None
+    worst_case_usd: float | None = None
+    """None when the price is unknown."""
+    worst_case_tokens: int = 0
+    """Upper estimate of prompt and answer together."""
+
+
+class Attempt(Record, frozen=True):
+    """One attempt at a call failed or succeeded."""
+
+    kind: Literal["attempt"] = "attempt"
+    call: str
+    number: int
+    """From 1."""
+    error: str | None = None
+    """None when it succeeded."""
+    status: int | None = None
+    """HTTP status of a failure, if there was an answer at all."""
+    wait_s: float = 0.0
+    """Pause in seconds before the next attempt; 0 when there is none."""
+
+
+class Replied(Record, frozen=True):
+    """A call was answered."""
+
+    kind: Literal["replied"] = "replied"
+    call: str
+    text: str
+    usage: Tokens | None = None
+    """None when the provider gave none."""
+    raw_usage: dict[str, Any] = {}
+    """Usage as the provider wrote it."""
+    finish: str | None = None
+    """Why generation ended ("stop", "length", …), if known."""
+    model: str = ""
+    """What the provider says has answered."""
+    cost_usd: float | None = None
+    """None when the price is unknown."""
+    prices: str | None = None
+    """Version of the price table, or "given" for a price that the user gave; None when unknown."""
+    latency_s: float = 0.0
+    """Wall time of the call in seconds, retries included."""
+
+
+class CallFailed(Record, frozen=True):
+    """A call is given up."""
+
+    kind: Literal["call_failed"] = "call_failed"
+    call: str
+    reason: str
+    status: int | None = None
+    """HTTP status of the last failure, if there was an answer at all."""
+    charged: bool = True
+    """Whether the provider may have charged for it; False for a refusal such as 401 or 429."""
+
+
+class Executed(Record, frozen=True):
+    """A command ran in a sandbox."""
+
+    kind: Literal["executed"] = "executed"
+    key: str
+    """Digest of everything that decides the outcome."""
+    purpose: str
+    """What it was run for, in words."""
+    argv: tuple[str, ...]
+    changes: dict[str, str | None] = {}
+    """Digest of the new content by path; None for a removed file."""
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    duration_s: float = 0.0
+    ended: str = "exited"
+
+
+class Decided(Record, frozen=True):
+    """A choice was made that the record should explain."""
+
+    kind: Literal["decided"] = "decided"
+    stage: str
+    what: str
+    """The choice in one line."""
+    data: dict[str, Any] = {}
+
+
+class Recalled(Record, frozen=True):
+    """Memory was asked, and what it gave."""
+
+    kind: Literal["recalled"] = "recalled"
+    agent: str
+    query: str
+    """Digest of the query."""
+    considered: int = 0
+    """Entries that were eligible."""
+    taken: tuple[str, ...] = ()
+    """Ids of what went into the prompt."""
+    data: dict[str, Any] = {}
+    """Scores, and why what was left out was left out."""
+
+
+Entry = Annotated[
+    RunStarted
+    | RunEnded
+    | StageStarted
+    | StageEnded
+    | Intent
+    | Attempt
+    | Replied
+    | CallFailed
+    | Executed
+    | Decided
+    | Recalled,
+    Field(discriminator="kind"),
+]
+"""Any entry of a journal."""
