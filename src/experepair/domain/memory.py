@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 
 from experepair.domain.roles import Agent
 
@@ -70,6 +71,13 @@ class Query:
     issue_id: str
     issue: str
     failure: Failure | None = None
+
+    @property
+    def digest(self) -> str:
+        """Names the query in the journal."""
+        failure = (self.failure.output, self.failure.feedback) if self.failure else ()
+        text = "\0".join((self.agent, self.issue_id, self.issue, *failure))
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

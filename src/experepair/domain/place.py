@@ -36,6 +36,11 @@ class Span:
     end: int
     name: str = ""
 
+    @property
+    def label(self) -> str:
+        """In one line: "path:first-last name"."""
+        return f"{self.path}:{self.start}-{self.end} {self.name}".rstrip()
+
 
 @dataclass(frozen=True, slots=True)
 class RankedFunction:

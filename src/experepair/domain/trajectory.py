@@ -9,34 +9,44 @@ from experepair.domain.roles import Agent
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class Trial:
     """One output of an agent, and what came of it.
 
     Attributes:
         agent: who made it.
-        trial: round it belongs to, from 1.
+        number: trial or round it belongs to, from 1.
+        name: names the output within the repair ("S1", "P1.3", "R2", "V1").
         output: the script or the patch.
-        feedback: execution results or the reason of a refusal.
+        feedback: execution results, or the reason of a refusal.
         succeeded: a script that is valid, a patch that passes the reproduction and breaks no test.
-        selected: whether it is the reproduction or the patch that was chosen in the end.
-        insights: numbers of the insights that the agent says it applied.
+        applied: numbers of the insights that the agent says it applied.
     """
 
     agent: Agent
-    trial: int
+    number: int
+    name: str
     output: str
     feedback: str
     succeeded: bool
-    selected: bool = False
-    insights: tuple[int, ...] = ()
+    applied: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """All attempts of one repair, in order, and how it ended."""
+    """All trials of one repair, in order, and how it ended.
+
+    Attributes:
+        run_id: learning is keyed by it.
+        issue: what was repaired.
+        commit: on which commit.
+        status: of the result.
+        trials: of both agents, in the order of their ends.
+        chosen: names of the reproduction and the patch that were chosen in the end.
+    """
 
     run_id: str
     issue: Issue
     commit: str
     status: str
-    attempts: tuple[Attempt, ...]
+    trials: tuple[Trial, ...]
+    chosen: tuple[str, ...] = ()

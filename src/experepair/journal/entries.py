@@ -190,6 +190,23 @@ class Decided(Record, frozen=True):
     data: dict[str, Any] = {}
 
 
+class Tried(Record, frozen=True):
+    """An agent's output and what came of it; memory learns from these."""
+
+    kind: Literal["tried"] = "tried"
+    agent: str
+    number: int
+    """Trial or round, from 1."""
+    name: str
+    """Of the output within the run ("S1", "P1.3", "R2", "V1")."""
+    output: str
+    """The script or the patch."""
+    feedback: str
+    succeeded: bool
+    applied: tuple[int, ...] = ()
+    """Numbers of the insights that the agent says it applied."""
+
+
 class Recalled(Record, frozen=True):
     """Memory was asked, and what it gave."""
 
@@ -216,6 +233,7 @@ Entry = Annotated[
     | CallFailed
     | Executed
     | Decided
+    | Tried
     | Recalled,
     Field(discriminator="kind"),
 ]

@@ -1,0 +1,86 @@
+"""Prompts are files: one template each, rendered into the parts that are sent."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from experepair.domain.memory import Recalled
+from experepair.domain.text import visible
+from experepair.llm.request import Part, Prompt
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+ORDER = ("issue", "code", "memory", "task", "feedback")
+"""Parts of every prompt: what most calls of an issue have in common comes first, what varies comes last."""
+
+_TAGS = "issue|code|insights|demonstration|output|candidate"
+_CLOSING = re.compile(rf"<(/\s*(?:{_TAGS})\b)", re.IGNORECASE)
+_BACKTICKS = re.compile(r"`+")
+
+
+def render(name: str, **values: object) -> Prompt:
+    """Fill in the template of a task.
+
+    Args:
+        name: file name without its ending; its blocks are the parts of the prompt.
+        values: what the template's first line says it needs; a name that is missing is an error. `recalled`
+            defaults to an empty memory, which adds nothing to the prompt.
+
+    Returns:
+        The prompt, its parts in the order of `ORDER`, empty ones left out.
+    """
+    values.setdefault("recalled", Recalled())
+    environment = _environment()
+    template = environment.get_template(f"{name}.md.j2")
+    context = template.new_context(values)
+    shared = {part: environment.get_template(f"{part}.md.j2") for part in ("issue", "memory")}
+    parts = []
+    for part in ORDER:
+        if part in template.blocks:
+            text = "".join(template.blocks[part](context))
+        elif part in shared:
+            text = shared[part].render(values)
+        else:
+            continue
+        if text := _tidy(text):
+            parts.append(Part(part, text))
+    return Prompt(_tidy(environment.get_template("system.md.j2").render()), tuple(parts))
+
+
+def prose(text: str) -> str:
+    """Text for between tags: a closing tag in it stays readable but closes nothing, control marks are shown."""
+    return visible(_CLOSING.sub(r"<\\\1", text)).strip()
+
+
+def code(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any run of backticks in it, so that nothing in it can close it.
+
+    The text is shown verbatim, since a model has to copy from it.
+    """
+    longest = max((len(run[0]) for run in _BACKTICKS.finditer(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    from jinja2 import PackageLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    # Prompts are text for a model, not HTML: `prose` and `code` do the escaping that they need.
+    environment = ImmutableSandboxedEnvironment(
+        loader=PackageLoader("experepair.prompts"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters.update(prose=prose, code=code)
+    return environment
+
+
+def _tidy(text: str) -> str:
+    return text.strip("\n")

@@ -1,0 +1,1 @@
+"""The steps of a repair, and workflow.py, which reads top to bottom."""

@@ -1,0 +1,64 @@
+"""The repository's own tests that belong to the change: run before and after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from experepair.domain.candidate import Candidate
+from experepair.domain.issue import Issue
+from experepair.steps.kit import Kit
+from experepair.testing.regression import Baseline, baseline, compare
+from experepair.testing.related import related_tests
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """What existing tests say of a candidate.
+
+    Attributes:
+        compared: tests that passed on the untouched code, twice.
+        broken: of these, the ones that fail with the candidate.
+        unfinished: of these, the ones that did not finish in time.
+    """
+
+    compared: int = 0
+    broken: tuple[str, ...] = ()
+    unfinished: int = 0
+
+
+@dataclass
+class ExistingTests:
+    """Related tests, measured once on the untouched code while models are being waited for."""
+
+    files: tuple[str, ...] = ()
+    _baseline: asyncio.Task[Baseline] | None = field(default=None, repr=False)
+
+    @classmethod
+    def start(cls, issue: Issue, touched: Sequence[str], kit: Kit) -> ExistingTests:
+        """Choose the tests by the issue and the suspected files, and begin to run them on the untouched code."""
+        if kit.framework is None or not kit.config.existing_tests:
+            kit.decide("existing", "no existing tests are run", known=kit.framework is not None)
+            return cls()
+        checkout = kit.checkout
+        files = related_tests(issue.text, touched, checkout.files(), checkout.read, kit.config.existing_tests)
+        kit.decide("existing", f"{len(files)} related test files", files=files)
+        if not files:
+            return cls()
+        budget = 2 * kit.config.existing_tests_time_s
+        return cls(files, asyncio.create_task(baseline(kit, kit.framework, files, budget)))
+
+    async def compare(self, candidate: Candidate, kit: Kit) -> Regression:
+        """Run them on a candidate, as soon as the untouched code has been measured."""
+        if self._baseline is None:
+            return Regression()
+        before = await self._baseline
+        report = await compare(kit, before, candidate.changes, kit.config.existing_tests_time_s)
+        return Regression(len(before.stable), report.broken, len(report.unknown))
+
+    async def close(self) -> None:
+        """Stop what is still running."""
+        if self._baseline is not None and not self._baseline.done():
+            self._baseline.cancel()
+            await asyncio.gather(self._baseline, return_exceptions=True)

@@ -1,0 +1,112 @@
+"""What the steps of a repair work with; every effect goes through it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
+from experepair.domain.issue import Issue
+from experepair.domain.memory import Failure, Query, Recalled
+from experepair.domain.place import Ranking
+from experepair.domain.roles import Agent
+from experepair.domain.trajectory import Trial
+from experepair.journal import entries
+from experepair.journal.journal import Journal
+from experepair.llm.roles import Models
+from experepair.memory.memory import Memory
+from experepair.steps.config import RepairConfig
+from experepair.sandbox.journalled import JournalledSandbox
+from experepair.sandbox.sandbox import Limits
+from experepair.testing.framework import Framework
+from experepair.workspace.checkout import Checkout
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The tools of one repair.
+
+    Attributes:
+        run_id: names the run; learning is keyed by it.
+        models: a model for each role.
+        sandbox: runs commands on private copies of the checkout.
+        checkout: the commit under repair.
+        memory: recalled before each trial.
+        journal: the one record.
+        rank: finds suspicious files without a model.
+        framework: how the repository runs its tests; None when that is unknown.
+        python_version: of the interpreter that the scripts run on, as in "3.9".
+        config: caps and sizes.
+        out: folder for the results; None leaves them to the caller.
+        sandbox_report: which backend isolates the executions, and how.
+        notes: what the user should know of how the repair was set up.
+        started: when, by the monotonic clock in seconds.
+    """
+
+    run_id: str
+    models: Models
+    sandbox: JournalledSandbox
+    checkout: Checkout
+    memory: Memory
+    journal: Journal
+    rank: Callable[[str], Ranking]
+    framework: Framework | None = None
+    python_version: str = "3"
+    config: RepairConfig = field(default_factory=RepairConfig)
+    out: Path | None = None
+    sandbox_report: str = ""
+    notes: tuple[str, ...] = ()
+    started: float = field(default_factory=time.monotonic)
+
+    def elapsed_s(self) -> float:
+        """Wall time since the start, in seconds."""
+        return time.monotonic() - self.started
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Journal that a stage begins and ends."""
+        self.journal.append(entries.StageStarted(stage=name))
+        yield
+        self.journal.append(entries.StageEnded(stage=name))
+
+    def decide(self, stage: str, what: str, **data: Any) -> None:
+        """Journal a choice, with what it rests on."""
+        self.journal.append(entries.Decided(stage=stage, what=what, data=data))
+
+    def tried(self, trial: Trial) -> None:
+        """Journal an agent's output and what came of it; memory learns from these."""
+        self.journal.append(
+            entries.Tried(
+                agent=trial.agent,
+                number=trial.number,
+                name=trial.name,
+                output=trial.output,
+                feedback=trial.feedback,
+                succeeded=trial.succeeded,
+                applied=trial.applied,
+            )
+        )
+
+    async def recall(self, agent: Agent, issue: Issue, failure: Failure | None = None) -> Recalled:
+        """What memory has for this trial, with a line in the journal that says what was taken."""
+        query = Query(agent, issue.id, issue.text, failure)
+        recalled = await self.memory.recall(query)
+        self.journal.append(
+            entries.Recalled(
+                agent=agent,
+                query=query.digest,
+                taken=tuple(entry.id for entry in (*recalled.insights, *recalled.demonstrations)),
+            )
+        )
+        return recalled
+
+    async def run(
+        self, command: Command, changes: Changes = NO_CHANGES, *, purpose: str, time_s: float | None = None
+    ) -> Completed:
+        """Run a command on a private copy of the checkout, with the variables of this repair."""
+        limits = Limits(time_s=time_s or self.config.script_time_s)
+        return await self.sandbox.run(command, changes, limits=limits, purpose=purpose)

@@ -1,0 +1,160 @@
+"""Test generation: a script that shows the fault (paper, 3.2.1)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from experepair.domain.edit import Unparsed
+from experepair.domain.issue import Issue
+from experepair.domain.memory import Failure
+from experepair.domain.roles import Agent, Role
+from experepair.domain.trajectory import Trial
+from experepair.errors import UsageError
+from experepair.prompts.loader import render
+from experepair.steps.cases import CaseRun, Script, parse_script
+from experepair.steps.checks import SCRIPT_NAME, Check, ExistingTest, ScriptCheck
+from experepair.steps.excerpts import Excerpt, similar_tests
+from experepair.steps.feedback import clip
+from experepair.steps.kit import Kit
+from experepair.steps.replies import read_applied, read_verdict
+
+_MISSING_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A check that fails on the untouched code, for the reason that the issue gives.
+
+    Attributes:
+        check: what was run.
+        baseline: its run on the untouched code.
+        reasons: why the judge holds the failure to be the issue's; empty for a test that the user named.
+        trials: scripts written until this one was valid.
+        shown: the baseline's output as prompts and report show it.
+    """
+
+    check: Check
+    baseline: CaseRun
+    reasons: str
+    trials: int
+    shown: str
+
+    @property
+    def source(self) -> str:
+        """What the agents are shown of the check."""
+        return self.check.source
+
+    @property
+    def output(self) -> str:
+        """What the agents are shown of its failure."""
+        return self.shown
+
+
+async def reproduce(issue: Issue, kit: Kit, failing_test: str | None = None) -> Reproduction | None:
+    """Write scripts until one is valid; None when none of them is.
+
+    Raises:
+        UsageError: the failing test that the user named doesn't fail on the untouched code.
+    """
+    if failing_test is not None:
+        return await _existing(failing_test, kit)
+    context = similar_tests(issue.text, kit)
+    failure: Failure | None = None
+    for number in range(1, kit.config.trials + 1):
+        recalled = await kit.recall(Agent.TEST, issue, failure)
+        prompt = render(
+            "reproduce",
+            issue=issue,
+            recalled=recalled,
+            agent_task="script",
+            context=context,
+            trial=number,
+            failure=failure,
+            **script_facts(kit, f"s{number}"),
+        )
+        reply = await kit.models.reply(Role.REPRODUCE, prompt)
+        script = parse_script(reply.text)
+        if isinstance(script, Unparsed):
+            output, feedback, found = script.text[:20_000], f"Your reply could not be used: {script.reason}.", None
+        else:
+            check = ScriptCheck(f"S{number}", script)
+            output, (feedback, found) = script.body, await _examine(issue, check, number, kit)
+        applied = read_applied(reply.text)
+        kit.tried(Trial(Agent.TEST, number, f"S{number}", output, feedback, found is not None, applied))
+        if found is not None:
+            return found
+        failure = Failure(output, feedback)
+    kit.decide("reproduce", f"no valid script in {kit.config.trials} trials")
+    return None
+
+
+def script_facts(kit: Kit, name: str) -> dict[str, object]:
+    """What the rules for scripts need to know."""
+    return {
+        "script_name": SCRIPT_NAME.format(name=name),
+        "python_version": kit.python_version,
+        "time_s": kit.config.script_time_s,
+    }
+
+
+def missing_module(run: CaseRun, kit: Kit) -> str | None:
+    """A module of others that a case needs and the environment doesn't have, said as feedback."""
+    for case, reason in run.reasons.items():
+        if (missing := _MISSING_MODULE.search(reason)) and not _in_repository(missing[1], kit):
+            return f"The case {case} needs the module {missing[1]!r}, which is not installed there."
+    return None
+
+
+def _invalid(run: CaseRun, script: Script, kit: Kit) -> str | None:
+    """Why execution alone says that the script doesn't show the issue."""
+    if run.exit_code is None:
+        return "The script did not come to its end in time. Guard a case that may hang by a limit of its own."
+    if not run.finished:
+        return "The script did not come to its end: something outside of the cases failed, or ended the interpreter."
+    if run.exit_code == 0:
+        passed = ", ".join(script.cases)
+        return f"Every case passes on the code as it is ({passed}), so the script doesn't show the issue."
+    return missing_module(run, kit)
+
+
+async def _examine(
+    issue: Issue, check: ScriptCheck, number: int, kit: Kit
+) -> tuple[str, Reproduction | None]:
+    run = await check.run(kit)
+    shown = clip(run.output, kit.config.output_chars)
+    if error := _invalid(run, check.script, kit):
+        return f"{error}\n\n{shown}", None
+    prompt = render("judge", issue=issue, script=check.source, output=shown)
+    verdict = read_verdict((await kit.models.reply(Role.JUDGE, prompt)).text)
+    if isinstance(verdict, Unparsed):
+        # The script has proved to fail by execution; a judge who can't be read doesn't undo that.
+        kit.decide("reproduce", "the judge's reply could not be read; the failure counts", reason=verdict.reason)
+        return shown, Reproduction(check, run, f"({verdict.reason})", number, shown)
+    kit.decide("reproduce", f"judge: {'yes' if verdict.agrees else 'no'}", reasons=verdict.reasons)
+    if not verdict.agrees:
+        return f"A judge does not accept it: {clip(verdict.reasons, 2000)}\n\n{shown}", None
+    return shown, Reproduction(check, run, verdict.reasons, number, shown)
+
+
+async def _existing(node_id: str, kit: Kit) -> Reproduction:
+    if kit.framework is None:
+        raise UsageError(
+            f"can't run the failing test {node_id!r}: how this repository runs its tests is unknown; "
+            "say it with --test-command"
+        )
+    check = ExistingTest(node_id, kit.framework)
+    run = await check.run(kit)
+    shown = clip(run.output, kit.config.output_chars)
+    if not run.fails:
+        what = "passes" if run.finished else "could not be run"
+        raise UsageError(f"the failing test {node_id!r} {what} on the commit under repair:\n{shown}")
+    return Reproduction(check, run, "", 0, shown)
+
+
+def _in_repository(module: str, kit: Kit) -> bool:
+    top = module.split(".")[0]
+    return any(
+        path.startswith((f"{top}/", f"src/{top}/", f"lib/{top}/")) or path in (f"{top}.py", f"src/{top}.py")
+        for path in kit.checkout.files()
+    )

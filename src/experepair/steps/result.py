@@ -1,0 +1,173 @@
+"""The result of a repair as machines read it: `result.json`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel
+
+from experepair.steps.spending import Spending
+
+
+class Status(StrEnum):
+    """How a repair ended."""
+
+    REPAIRED = "repaired"
+    """The patch turns the failing reproduction into a passing one and breaks no existing test that was run."""
+    BREAKS_TESTS = "breaks_tests"
+    """The patch passes the reproduction, but existing tests that passed before fail with it."""
+    UNREPRODUCED = "unreproduced"
+    """There is a patch, but no reproduction: nothing has shown that it resolves the issue."""
+    UNRESOLVED = "unresolved"
+    """No patch passes the reproduction, or none could be made."""
+    BUDGET_SPENT = "budget_spent"
+    """A cap on cost or tokens ended the repair; the best patch so far is kept."""
+    PROVIDER_FAILED = "provider_failed"
+    """The model's provider ended the repair; the best patch so far is kept."""
+    INTERRUPTED = "interrupted"
+    """The user ended the repair; `--resume` goes on from the journal."""
+
+    @property
+    def exit_status(self) -> int:
+        """What `experepair fix` exits with."""
+        return _EXIT[self]
+
+
+_EXIT = {
+    Status.REPAIRED: 0,
+    Status.BREAKS_TESTS: 1,
+    Status.UNREPRODUCED: 1,
+    Status.UNRESOLVED: 1,
+    Status.PROVIDER_FAILED: 3,
+    Status.BUDGET_SPENT: 5,
+    Status.INTERRUPTED: 130,
+}
+
+
+class _Value(BaseModel, frozen=True, extra="forbid"):
+    pass
+
+
+class IssueInfo(_Value, frozen=True):
+    """What was repaired."""
+
+    id: str
+    title: str
+    repository: str
+
+
+class PatchInfo(_Value, frozen=True):
+    """The patch that was chosen; `patch.diff` is its text."""
+
+    name: str
+    paths: tuple[str, ...]
+    lines_changed: int
+    flags: tuple[str, ...] = ()
+    """Why a human should look twice."""
+    reasons: str = ""
+    """Of the reviewer, or how it was settled without one."""
+
+
+class ReproductionInfo(_Value, frozen=True):
+    """The check that fails before the patch and passes after it."""
+
+    name: str
+    """Of the script, or the id of an existing test."""
+    existing_test: bool
+    trials: int
+    """Scripts written until this one was valid; 0 for an existing test."""
+    cases: tuple[str, ...]
+    failed_before: tuple[str, ...]
+    source: str
+    output_before: str
+    reasons: str
+    """Of the judge."""
+
+
+class EvidenceInfo(_Value, frozen=True):
+    """One reason to suspect a file."""
+
+    kind: str
+    detail: str
+    weight: float
+
+
+class FileInfo(_Value, frozen=True):
+    """A suspected file."""
+
+    path: str
+    score: float
+    evidence: tuple[EvidenceInfo, ...]
+
+
+class PlacesInfo(_Value, frozen=True):
+    """Where the fault was looked for."""
+
+    ranked: tuple[FileInfo, ...]
+    """Best first, found without a model."""
+    confidence: float
+    notes: tuple[str, ...]
+    files: tuple[str, ...]
+    """Chosen by the patch agent."""
+    spans: tuple[str, ...]
+    """As "path:first-last name"."""
+
+
+class CandidateInfo(_Value, frozen=True):
+    """A sample of the patch agent."""
+
+    name: str
+    passed: bool
+    parent: str | None
+    """The candidate that it refines."""
+    diff: str | None
+    """None when no patch could be made of the reply."""
+    feedback: str
+
+
+class TableInfo(_Value, frozen=True):
+    """Candidates × tests."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    set_aside: tuple[str, ...]
+    """Validation tests that fail on every candidate."""
+
+
+class Result(_Value, frozen=True):
+    """A finished repair. Documented in docs/result.md; `schema_version` rises with every change of meaning."""
+
+    schema_version: Literal[1] = 1
+    experepair: str
+    run_id: str
+    status: Status
+    error: str | None = None
+    """What ended the repair before its time."""
+    issue: IssueInfo
+    commit: str
+    patch: PatchInfo | None = None
+    reproduction: ReproductionInfo | None = None
+    places: PlacesInfo | None = None
+    candidates: tuple[CandidateInfo, ...] = ()
+    validation_tests: dict[str, str] = {}
+    """Source by name."""
+    table: TableInfo | None = None
+    existing_tests: tuple[str, ...] = ()
+    """Files of existing tests that were run."""
+    sandbox: str = ""
+    """Which backend isolated the executions, and how."""
+    spending: Spending
+    elapsed_s: float = 0.0
+    """Wall time of this process, in seconds."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_status(self) -> int:
+        """What `experepair fix` exits with."""
+        return self.status.exit_status
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names of the reproduction and the patch that were chosen."""
+        return tuple(part.name for part in (self.reproduction, self.patch) if part)

@@ -1,0 +1,119 @@
+"""Candidates × tests, and the choice that it allows. Pure: nothing here runs anything.
+
+The order of choice: reproduction, no existing test broken, validation, reviewer, smaller diff. A validation test was
+written by a model and may be wrong, so a candidate that passes more of them wins outright only where it passes
+all that the other passes (docs/decisions/0003-undominated.md); the reviewer chooses among the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from experepair.domain.outcome import Outcome
+
+_MARKS = {
+    Outcome.PASSED: "pass",
+    Outcome.FAILED: "FAIL",
+    Outcome.ERROR: "ERROR",
+    Outcome.SKIPPED: "skipped",
+    Outcome.UNKNOWN: "?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the tests say of one candidate.
+
+    Attributes:
+        name: of the candidate; "untouched" for the code as it is.
+        reproduction: UNKNOWN when there is none.
+        broken: existing tests that passed before and fail with it.
+        unfinished: existing tests that did not finish in time.
+        existing: existing tests that were compared.
+        validation: by "V1::test_case".
+        size: lines added and removed.
+    """
+
+    name: str
+    reproduction: Outcome = Outcome.UNKNOWN
+    broken: tuple[str, ...] = ()
+    unfinished: int = 0
+    existing: int = 0
+    validation: Mapping[str, Outcome] = field(default_factory=dict)
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeTable:
+    """Rows for all candidates that were executed to the end.
+
+    Attributes:
+        rows: in the order of the candidates.
+        untouched: the row of the code as it is, if the tests were run on it.
+    """
+
+    rows: tuple[Row, ...] = ()
+    untouched: Row | None = None
+
+    @property
+    def set_aside(self) -> tuple[str, ...]:
+        """Validation tests that fail on every candidate: more likely wrong than all the candidates are."""
+        return tuple(
+            test
+            for test in self._validation_tests()
+            if self.rows and not any(row.validation.get(test) is Outcome.PASSED for row in self.rows)
+        )
+
+    def validated(self, row: Row) -> frozenset[str]:
+        """Validation tests that a candidate passes."""
+        return frozenset(test for test, outcome in row.validation.items() if outcome is Outcome.PASSED)
+
+    def undominated(self) -> tuple[Row, ...]:
+        """Candidates that may be chosen, best first by what the table alone can say.
+
+        Those that pass the reproduction (or all, where there is none), of these the ones that break the
+        fewest existing tests, of these the ones for which no other passes all they pass and more.
+        """
+        sound = [row for row in self.rows if row.reproduction in (Outcome.PASSED, Outcome.UNKNOWN)]
+        fewest = min((len(row.broken) for row in sound), default=0)
+        unbroken = [row for row in sound if len(row.broken) == fewest]
+        passed = {row.name: self.validated(row) for row in unbroken}
+        best = [
+            row for row in unbroken if not any(passed[row.name] < passed[other.name] for other in unbroken)
+        ]
+        return tuple(sorted(best, key=lambda row: (-len(passed[row.name]), row.size)))
+
+    def lines(self) -> list[list[str]]:
+        """The table as cells of text, the header first; validation tests are numbered by script and case."""
+        tests = self._validation_tests()
+        header = ["candidate", "reproduction", "existing tests", *tests, "lines changed"]
+        rows = [*([self.untouched] if self.untouched else []), *self.rows]
+        return [header, *([*self._cells(row, tests)] for row in rows)]
+
+    def text(self) -> str:
+        """The table for a prompt: one candidate a paragraph, since there may be many tests."""
+        header, *rows = self.lines()
+        blocks = []
+        for cells in rows:
+            facts = [f"  {title}: {cell}" for title, cell in zip(header[1:], cells[1:], strict=True)]
+            blocks.append("\n".join([cells[0], *facts]))
+        if self.set_aside:
+            blocks.append("Set aside, since no candidate passes them: " + ", ".join(self.set_aside))
+        return "\n".join(blocks)
+
+    def _validation_tests(self) -> list[str]:
+        names: dict[str, None] = {}
+        for row in self.rows:
+            names.update(dict.fromkeys(row.validation))
+        return list(names)
+
+    @staticmethod
+    def _cells(row: Row, tests: Sequence[str]) -> list[str]:
+        existing = f"{row.existing} compared, {len(row.broken)} broken" if row.existing else "none run"
+        if row.unfinished:
+            existing += f", {row.unfinished} unknown"
+        if row.broken:
+            existing += f" ({', '.join(row.broken[:5])}{', …' if len(row.broken) > 5 else ''})"
+        validation = [_MARKS[row.validation.get(test, Outcome.UNKNOWN)] for test in tests]
+        return [row.name, _MARKS[row.reproduction], existing, *validation, str(row.size or "")]

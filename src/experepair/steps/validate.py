@@ -1,0 +1,155 @@
+"""Patch validation: more tests, refined patches, the repository's own tests (paper, 3.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experepair.domain.candidate import Candidate
+from experepair.domain.command import Changes
+from experepair.domain.edit import Unparsed
+from experepair.domain.issue import Issue
+from experepair.domain.outcome import Outcome
+from experepair.domain.roles import Agent, Role
+from experepair.domain.trajectory import Trial
+from experepair.errors import ExpeRepairError
+from experepair.prompts.loader import render
+from experepair.steps.cases import CaseRun, parse_script
+from experepair.steps.checks import ScriptCheck
+from experepair.steps.concurrently import all_of, both
+from experepair.steps.existing import ExistingTests
+from experepair.steps.feedback import clip
+from experepair.steps.generate import Sample, answered, assess_all
+from experepair.steps.kit import Kit
+from experepair.steps.localize import Places
+from experepair.steps.progress import Progress
+from experepair.steps.replies import read_applied
+from experepair.steps.reproduce import Reproduction, missing_module, script_facts
+from experepair.steps.table import OutcomeTable, Row
+
+
+async def validate(
+    issue: Issue,
+    places: Places,
+    reproduction: Reproduction | None,
+    existing: ExistingTests,
+    kit: Kit,
+    progress: Progress,
+) -> OutcomeTable:
+    """Refine beside writing validation tests, then run every test on every candidate."""
+    written, error = await both(
+        _write_tests(issue, places, reproduction, kit), _refine(issue, places, reproduction, kit, progress)
+    )
+    progress.tests = tests = tuple(test for test, _ in written)
+    untouched = _outcomes(tests, [run for _, run in written])
+    candidates = progress.passing
+    runs = await all_of(_run_tests(tests, candidate.changes, kit) for candidate in candidates)
+    reports = await all_of(existing.compare(candidate, kit) for candidate in candidates)
+    rows = tuple(
+        Row(
+            candidate.name,
+            Outcome.PASSED if reproduction else Outcome.UNKNOWN,
+            report.broken,
+            report.unfinished,
+            report.compared,
+            outcomes,
+            candidate.size,
+        )
+        for candidate, outcomes, report in zip(candidates, runs, reports, strict=True)
+    )
+    before = Outcome.FAILED if reproduction else Outcome.UNKNOWN
+    progress.table = OutcomeTable(rows, Row("untouched", before, validation=untouched))
+    kit.decide("validate", f"{len(rows)} candidates, {len(untouched)} validation cases", table=progress.table.lines())
+    if error is not None:
+        raise error
+    return progress.table
+
+
+async def _write_tests(
+    issue: Issue, places: Places, reproduction: Reproduction | None, kit: Kit
+) -> list[tuple[ScriptCheck, CaseRun]]:
+    """Sample validation tests, run on the untouched code; what can't be used is dropped with its reason."""
+    if not kit.config.validation_tests:
+        return []
+    recalled = await kit.recall(Agent.TEST, issue)
+    prompt = render(
+        "validate",
+        issue=issue,
+        recalled=recalled,
+        agent_task="script",
+        code=places.code,
+        reproduction=reproduction,
+        **script_facts(kit, "v1"),
+    )
+    replies = await kit.models.samples(Role.VALIDATE, prompt, kit.config.validation_tests)
+    texts, error = answered(replies)
+    if error is not None and not texts:
+        raise error
+    read = [(f"V{i}", text, parse_script(text)) for i, text in texts]
+    scripts = [(name, text, ScriptCheck(name, script)) for name, text, script in read if not isinstance(script, Unparsed)]
+    runs = await all_of(check.run(kit) for _, _, check in scripts)
+    tests = []
+    dropped = {name: script.reason for name, _, script in read if isinstance(script, Unparsed)}
+    for (name, text, check), run in zip(scripts, runs, strict=True):
+        error_found = missing_module(run, kit)
+        feedback = error_found or clip(run.output, kit.config.output_chars)
+        kit.tried(Trial(Agent.TEST, 1, name, check.source, feedback, error_found is None, read_applied(text)))
+        if error_found is None:
+            tests.append((check, run))
+        else:
+            dropped[name] = error_found
+    kit.decide("validate", f"{len(tests)} validation tests", dropped=dropped)
+    return tests
+
+
+async def _refine(
+    issue: Issue, places: Places, reproduction: Reproduction | None, kit: Kit, progress: Progress
+) -> ExpeRepairError | None:
+    """Sample refined patches, spread over the distinct passing candidates; returns what stopped it, if anything."""
+    parents = progress.passing
+    shares = {parent: len(range(i, kit.config.refinements, len(parents))) for i, parent in enumerate(parents)}
+    outcomes = await all_of(
+        _refinements(issue, places, parent, share, kit) for parent, share in shares.items() if share
+    )
+    numbered, error = [], None
+    for (texts, failure), parent in zip(outcomes, (p for p, share in shares.items() if share), strict=True):
+        numbered.extend((parent.name, text) for _, text in texts)
+        error = error or failure
+    samples = [Sample(f"R{i}", text, 1, parent) for i, (parent, text) in enumerate(numbered, 1)]
+    await assess_all(samples, reproduction, kit, progress, stage="refine")
+    return error
+
+
+async def _refinements(
+    issue: Issue, places: Places, parent: Candidate, share: int, kit: Kit
+) -> tuple[list[tuple[int, str]], ExpeRepairError | None]:
+    recalled = await kit.recall(Agent.PATCH, issue)
+    prompt = render(
+        "refine",
+        issue=issue,
+        recalled=recalled,
+        agent_task="patch",
+        code=places.code,
+        most_edits=kit.config.most_edits,
+        patch=parent.diff,
+        notes="",
+    )
+    return answered(await kit.models.samples(Role.REFINE, prompt, share))
+
+
+async def _run_tests(tests: Sequence[ScriptCheck], changes: Changes, kit: Kit) -> dict[str, Outcome]:
+    return _outcomes(tests, await all_of(test.run(kit, changes) for test in tests))
+
+
+def _outcomes(tests: Sequence[ScriptCheck], runs: Sequence[CaseRun]) -> dict[str, Outcome]:
+    return {
+        f"{test.name}::{case}": _outcome(run, case)
+        for test, run in zip(tests, runs, strict=True)
+        for case in test.script.cases
+    }
+
+
+def _outcome(run: CaseRun, case: str) -> Outcome:
+    """A case of a script that did not come to its end proves nothing, even if it was reported before."""
+    if not run.finished or case not in run.results:
+        return Outcome.ERROR
+    return Outcome.PASSED if run.results[case] else Outcome.FAILED
