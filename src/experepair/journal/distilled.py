@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from experepair.errors import OutputError
-from experepair.journal.entries import Decided, Entry, Executed, Intent, Recalled, RunStarted, SentPart
+from experepair.journal.entries import Decided, Entry, Executed, Intent, Recalled, RunStarted, SentPart, Tried
 from experepair.journal.reading import encode
 
 
 def distil(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """A copy that keeps replies, usage and hashes.
 
-    Prompts are reduced to role, key and digests; executions, decisions and recalls are left out; of the
+    Prompts are reduced to role, key and digests; executions, decisions, trials and recalls are left out; of the
     start only what doesn't tell about the machine is kept.
     """
-    kept = (_bare(entry) for entry in entries if not isinstance(entry, Executed | Decided | Recalled))
+    kept = (_bare(entry) for entry in entries if not isinstance(entry, Executed | Decided | Tried | Recalled))
     return tuple(entry.model_copy(update={"seq": seq}) for seq, entry in enumerate(kept))
 
 

@@ -126,6 +126,8 @@ class Attempt(Record, frozen=True):
     """HTTP status of a failure, if there was an answer at all."""
     wait_s: float = 0.0
     """Pause in seconds before the next attempt; 0 when there is none."""
+    charged: bool = False
+    """Whether the provider may have charged for a failure; True for a timeout, False for a refusal or a 429."""
 
 
 class Replied(Record, frozen=True):
@@ -148,6 +150,8 @@ class Replied(Record, frozen=True):
     """Version of the price table, or "given" for a price that the user gave; None when unknown."""
     latency_s: float = 0.0
     """Wall time of the call in seconds, retries included."""
+    replayed: bool = False
+    """Whether it was taken from another journal: nothing was spent for it here."""
 
 
 class CallFailed(Record, frozen=True):
@@ -158,8 +162,6 @@ class CallFailed(Record, frozen=True):
     reason: str
     status: int | None = None
     """HTTP status of the last failure, if there was an answer at all."""
-    charged: bool = True
-    """Whether the provider may have charged for it; False for a refusal such as 401 or 429."""
 
 
 class Executed(Record, frozen=True):

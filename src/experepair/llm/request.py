@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from experepair.domain.roles import Role
+
+
+class Cut(StrEnum):
+    """What may be done to a part of a prompt that doesn't fit into a model's window."""
+
+    NEVER = "never"
+    """Nothing: the issue, the target spans, the task."""
+    MIDDLE = "middle"
+    """Its middle may go, down to nothing: output and feedback. Earlier parts are older and go first."""
+    DROP = "drop"
+    """It may go as a whole: a demonstration. Later parts go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +28,12 @@ class Part:
     Attributes:
         name: what it holds (issue, code, memory, task, feedback, angle); shown by report and viewer.
         text: as sent.
+        cut: what may be done to it when the prompt is too long.
     """
 
     name: str
     text: str
+    cut: Cut = Cut.NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +51,12 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: a prompt for a role, and which of the samples of this prompt it is (from 0)."""
+    """One call: a prompt for a role, which of the samples of this prompt it is (from 0), and of how many."""
 
     role: Role
     prompt: Prompt
     sample: int = 0
+    samples: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +87,9 @@ class Reply:
         cost_usd: None when the price is unknown.
         latency_s: wall time of the call, retries included, in seconds.
         replayed: whether it came from a journal, not from a provider.
+        finish: why generation ended ("stop", "length", …), if known.
+        prices: version of the price table behind `cost_usd`.
+        raw_usage: usage as the provider wrote it.
     """
 
     text: str
@@ -78,3 +98,6 @@ class Reply:
     cost_usd: float | None = None
     latency_s: float = 0.0
     replayed: bool = False
+    finish: str | None = None
+    prices: str | None = None
+    raw_usage: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
