@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import BaseModel
@@ -23,6 +24,21 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     """Address space of each process in MiB; 0 means no limit."""
     output_kb: int = 128
     """How much of stdout, and as much of stderr, is kept in KiB: one half head, one half tail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What stands behind a sandbox, for the result and for doctor.
+
+    Attributes:
+        backend: "bubblewrap" or "none".
+        tree: how each execution gets its private copy.
+        notes: where it is weaker than it could be, and why.
+    """
+
+    backend: str
+    tree: str
+    notes: tuple[str, ...] = ()
 
 
 class Sandbox(Protocol):

@@ -1,0 +1,271 @@
+"""The sandbox made by bubblewrap: an outer one that mounts, an inner one that runs the command.
+
+    outer bwrap    as root: a mount namespace; else a user namespace in which we are root. Its own pid namespace.
+      sh           mounts a size-limited tmpfs, and in it the overlay over the checkout
+        setpriv    only as root: becomes an unprivileged user
+          inner bwrap   all namespaces, no capabilities, the command's root
+            sh          waits for the hand-over, limits itself (launcher.py)
+              the command
+
+Only bwrap makes namespaces, so a security profile for bwrap is enough. All of it dies with experepair: each bwrap has
+itself killed with its parent, and the outer pid namespace takes everything else along. Mounts live in the namespaces
+and vanish with them. With a copied tree there is nothing to mount, and the outer bwrap is needed as root only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
+from experepair.errors import SandboxUnavailable, UsageError
+from experepair.sandbox.bwrap_command import UNPRIVILEGED_ID, Copy, Execution, Ground, bwrap_command
+from experepair.sandbox.changes import Owner, prepare_tree, stage_changes
+from experepair.sandbox.collected import Collector
+from experepair.sandbox.environment import environment
+from experepair.sandbox.interpreter import Interpreter
+from experepair.sandbox.layout import HOME, pieces, write_accounts
+from experepair.sandbox.process import SetupFailed, new_token, run_process
+from experepair.sandbox.run_folder import RunFolder, default_run_root, remove, sweep
+from experepair.sandbox.sandbox import Isolation, Limits
+
+_TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin", "LC_ALL": "C"}
+"""Environment of the set-up; the command gets its own."""
+
+
+class BubblewrapSandbox:
+    """Runs commands by bubblewrap; use it in an `async with` block.
+
+    Args:
+        tree: one-time checkout of the commit; experepair's own, see `prepare_tree`.
+        mount_at: where commands see their copy: the path of the user's checkout.
+        interpreter: what "{python}" stands for.
+        limits: of an execution that brings none of its own.
+        rootfs: root file system to run in, instead of the host's programs.
+        binds: more of the host to bind read-only, each at its own path.
+        run_root: where staging folders are made.
+        copies: ways of making the private copy, in order of preference; the first that works is taken.
+
+    Raises:
+        SandboxUnavailable: on entering, when no way works.
+        UsageError: on entering, when the tree or `mount_at` can't be used.
+    """
+
+    def __init__(
+        self,
+        tree: Path,
+        mount_at: Path,
+        interpreter: Interpreter,
+        limits: Limits | None = None,
+        *,
+        rootfs: Path | None = None,
+        binds: Sequence[Path] = (),
+        run_root: Path | None = None,
+        copies: Sequence[Copy] = tuple(Copy),
+    ) -> None:
+        self._tree = tree.resolve()
+        self._mount_at = mount_at
+        self._interpreter = interpreter
+        self._limits = limits or Limits()
+        self._rootfs = rootfs.resolve() if rootfs else None
+        self._binds = tuple(binds)
+        self._run_root = run_root or default_run_root()
+        self._copies = tuple(copies)
+        root = os.getuid() == 0
+        self._owner = Owner(UNPRIVILEGED_ID, UNPRIVILEGED_ID) if root else Owner(os.getuid(), os.getgid())
+        self._resources = contextlib.ExitStack()
+        self._notes: tuple[str, ...] = ()
+        self._ground: Ground
+        self._folder: Path
+
+    @property
+    def isolation(self) -> Isolation:
+        """What isolates, as it was proved on entering."""
+        return Isolation("bubblewrap", str(self._ground.copy), self._notes)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await asyncio.to_thread(self._open)
+            await self._choose()
+        except BaseException:
+            self._resources.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._resources.close)
+
+    async def run(
+        self, command: Command, changes: Changes = NO_CHANGES, *, limits: Limits | None = None
+    ) -> Completed:
+        """Run to completion on a private copy with `changes` laid over; what it writes is thrown away.
+
+        Raises:
+            UsageError: a change or another path leaves the tree.
+            SandboxUnavailable: the machine refuses now what it allowed on entering.
+        """
+        try:
+            return await self._run(command, changes, limits or self._limits)
+        except SetupFailed as error:
+            raise SandboxUnavailable(f"bubblewrap no longer works here: {error}") from error
+
+    def _open(self) -> None:
+        place = PurePosixPath(self._mount_at)
+        if not place.is_absolute() or ".." in place.parts or len(place.parts) < 2:
+            raise UsageError(f"the checkout can't be shown at {str(place)!r}: an absolute path is needed")
+        if not self._tree.is_dir():
+            raise UsageError(f"the checkout {str(self._tree)!r} is not a folder")
+        bwrap = find_bwrap()
+        sweep(self._run_root)
+        self._folder = self._resources.enter_context(RunFolder(self._run_root)).path
+        try:
+            accounts = self._folder / "etc"
+            accounts.mkdir()
+            write_accounts(accounts)
+            prepare_tree(self._tree, self._owner)
+            shown = pieces(
+                self._interpreter,
+                rootfs=self._rootfs,
+                accounts=accounts,
+                binds=self._binds,
+                points=(str(place), HOME),
+            )
+            size = _megabytes(self._tree) if Copy.COPIED in self._copies else 0
+        except OSError as error:
+            raise SandboxUnavailable(f"can't prepare {error.filename!r}: {error.strerror}") from error
+        self._ground = Ground(
+            bwrap=bwrap,
+            root=os.getuid() == 0,
+            copy=self._copies[0],
+            tree=self._tree,
+            tree_mb=size,
+            mount_at=str(place),
+            pieces=tuple(shown),
+            nested="--disable-userns" not in _options(str(bwrap)),
+        )
+
+    async def _choose(self) -> None:
+        """Take the first way of copying that works."""
+        failures = []
+        for copy in self._copies:
+            self._ground = replace(self._ground, copy=copy)
+            if (reason := await self._tried()) is None:
+                break
+            failures.append(f"no {copy}: {reason}")
+        else:
+            raise SandboxUnavailable(
+                "bubblewrap doesn't work here; `experepair doctor` says what helps\n" + "\n".join(failures)
+            )
+        if self._ground.copy is Copy.OVERLAY_ON_DISK:
+            failures.append("disk use in the tree is limited per file only")
+        if self._ground.nested:
+            failures.append("nested user namespaces stay possible: bubblewrap is older than 0.8")
+        self._notes = tuple(failures)
+
+    async def _tried(self) -> str | None:
+        """Why the present way doesn't work. A folder is removed and made again: there some overlays fail."""
+        name = f"experepair-{secrets.token_hex(4)}"
+        test = (
+            f"rm -r {name} && mkdir {name} && test ! -e {name}/old && echo new >{name}/new && cat {name}/new"
+        )
+        try:
+            done = await self._run(Command(("sh", "-c", test)), {f"{name}/old": b""}, Limits(time_s=60))
+        except SetupFailed as error:
+            return str(error)
+        return None if (done.exit_code, done.stdout) == (0, "new\n") else done.stderr.strip() or "unusable"
+
+    async def _run(self, command: Command, changes: Changes, limits: Limits) -> Completed:
+        with self._staged(command, changes, limits) as execution, contextlib.ExitStack() as stack:
+            collector = None
+            if command.collect:
+                collector = stack.enter_context(Collector(execution.folder / "collect", command.collect))
+                self._owner.give(collector.pipe)
+            outcome = await run_process(
+                bwrap_command(self._ground, execution),
+                token=execution.token,
+                stdin=command.stdin,
+                env=_TOOLS,
+                limits=limits,
+            )
+            return outcome.completed(collector.files() if collector else {})
+
+    @contextlib.contextmanager
+    def _staged(self, command: Command, changes: Changes, limits: Limits) -> Iterator[Execution]:
+        check_paths(command)
+        python = self._interpreter.path
+        token = new_token()
+        folder = self._folder / token
+        layer = folder / "changes"
+        try:
+            layer.mkdir(parents=True)
+            layer.chmod(0o755)
+            self._owner.give(layer)
+            removed = stage_changes(changes, self._tree, layer, self._owner)
+            if self._ground.copy is Copy.OVERLAY_ON_DISK:
+                (folder / "disk").mkdir()
+            yield Execution(
+                argv=tuple(word.replace("{python}", python) for word in command.argv),
+                env=environment(self._interpreter, command.env, home=HOME, tmp="/tmp"),  # noqa: S108 # the sandbox's own
+                cwd=str(PurePosixPath(self._ground.mount_at, command.cwd)),
+                collect=command.collect,
+                limits=limits,
+                token=token,
+                folder=folder,
+                layered=len(removed) < len(changes),
+                removed=removed,
+            )
+        finally:
+            remove(folder)
+
+
+def check_paths(command: Command) -> None:
+    """Refuse a working directory or a collected path outside the tree.
+
+    Raises:
+        UsageError: naming the path.
+    """
+    for path in (command.cwd, *command.collect):
+        if path.startswith("/") or ".." in PurePosixPath(path).parts or "\0" in path or "\n" in path:
+            raise UsageError(f"the path {path!r} of a command leaves the tree")
+
+
+def find_bwrap() -> Path:
+    """The bwrap on PATH.
+
+    Raises:
+        SandboxUnavailable: there is none.
+    """
+    found = shutil.which("bwrap")
+    if found is None:
+        raise SandboxUnavailable(
+            "bubblewrap is not installed, and nothing else can isolate commands here: "
+            "install it (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap), "
+            "or choose --sandbox none if you trust the repository and the model"
+        )
+    return Path(found).resolve()
+
+
+@functools.cache
+def _options(bwrap: str) -> str:
+    return subprocess.run([bwrap, "--help"], capture_output=True, text=True, check=False).stdout
+
+
+def _megabytes(tree: Path) -> int:
+    """Size of a tree on a tmpfs, where each file takes whole pages."""
+    total = 0
+    for folder, _, files in os.walk(tree):
+        for name in files:
+            total += (os.lstat(f"{folder}/{name}").st_size + 8191) // 4096 * 4096
+    return (total >> 20) + 1

@@ -1,0 +1,182 @@
+"""Runs one sandboxed process: set-up, hand-over, streams, time limit, and its end in every case.
+
+The process first sets itself up, then writes `HANDOVER` with the execution's token as a line on stderr, and waits for
+a line on stdin. Only then does the command's time begin. So a set-up that fails is never mistaken for a command that
+fails, and when experepair dies during set-up the command never begins: nobody is there to write that line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from experepair.domain.command import Completed, Ended
+from experepair.sandbox.output import HeadTail
+from experepair.sandbox.sandbox import Limits
+
+SETUP_S = 120.0
+"""How long set-up may take in seconds; copying a big tree on a busy machine takes a while."""
+
+END_S = 5.0
+"""How long the end of a killed process is waited for in seconds."""
+
+_NOTES = 64 * 1024
+"""Bytes of set-up messages that are kept."""
+
+
+class SetupFailed(Exception):
+    """The sandbox did not come to the point of running the command; the message is what it printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a sandboxed process ended; the fields mean what they mean in `Completed`."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    duration_s: float
+    ended: Ended
+
+    def completed(self, files: Mapping[str, bytes]) -> Completed:
+        """The same with the collected files."""
+        return Completed(self.exit_code, self.stdout, self.stderr, self.duration_s, self.ended, files)
+
+
+def new_token() -> str:
+    """A word that no output holds by chance."""
+    return f"experepair-{secrets.token_hex(12)}"
+
+
+class _Streams(asyncio.SubprocessProtocol):
+    """Keeps what comes, and notices the hand-over and the end."""
+
+    def __init__(self, token: str, output_bytes: int) -> None:
+        self._mark = f"{token}\n".encode()
+        self._notes = bytearray()
+        self._streams = {1: HeadTail(output_bytes), 2: HeadTail(output_bytes)}
+        loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[bool] = loop.create_future()
+        self.exited = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 2 and not self.ready.done():
+            self._notes += data
+            before, mark, after = bytes(self._notes).partition(self._mark)
+            if not mark:
+                del self._notes[:-_NOTES]
+                return
+            self._notes = bytearray(before)
+            self.ready.set_result(True)
+            data = after
+        self._streams[fd].feed(data)
+
+    def process_exited(self) -> None:
+        self.exited.set()
+        if not self.ready.done():
+            # What it printed last may still be in the pipe: give its readers a turn.
+            asyncio.get_running_loop().call_later(0.05, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._give_up()
+        self.exited.set()
+        self.closed.set()
+
+    def _give_up(self) -> None:
+        if not self.ready.done():
+            self.ready.set_result(False)
+
+    def notes(self) -> str:
+        return self._notes.decode(errors="replace").strip()
+
+    def text(self, fd: int) -> str:
+        return self._streams[fd].text()
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    token: str,
+    stdin: bytes,
+    env: Mapping[str, str],
+    limits: Limits,
+    group: bool = False,
+) -> Outcome:
+    """Run `argv` and the command in it, which begins after the hand-over.
+
+    Args:
+        argv: the process; it hands over by `token`.
+        token: from `new_token`.
+        stdin: what the command reads.
+        env: all of the environment.
+        limits: time and output are held here.
+        group: kill the process group in the end; without, killing the process itself is known to end all of it.
+
+    Raises:
+        SetupFailed: there was no hand-over.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Streams(token, limits.output_kb * 1024),
+            *argv,
+            env=dict(env),
+            cwd="/",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SetupFailed(f"{argv[0]}: {error.strerror}") from error
+    try:
+        await _hand_over(transport, protocol, stdin)
+        started = time.monotonic()
+        ended = Ended.EXITED
+        try:
+            await asyncio.wait_for(protocol.exited.wait(), limits.time_s)
+        except TimeoutError:
+            ended = Ended.TIMED_OUT
+        duration = time.monotonic() - started
+        return_code = transport.get_returncode()
+    finally:
+        await _end(transport, protocol, group)
+    if ended is Ended.TIMED_OUT or return_code is None:
+        return Outcome(None, protocol.text(1), protocol.text(2), duration, Ended.TIMED_OUT)
+    code = 128 - return_code if return_code < 0 else return_code
+    killed = 128 < code <= 128 + signal.NSIG
+    return Outcome(
+        code, protocol.text(1), protocol.text(2), duration, Ended.KILLED if killed else Ended.EXITED
+    )
+
+
+async def _hand_over(transport: asyncio.SubprocessTransport, protocol: _Streams, stdin: bytes) -> None:
+    try:
+        ready = await asyncio.wait_for(asyncio.shield(protocol.ready), SETUP_S)
+    except TimeoutError:
+        raise SetupFailed(f"not ready after {SETUP_S:.0f} s: {protocol.notes()}") from None
+    if not ready:
+        raise SetupFailed(protocol.notes() or "it ended without a word")
+    pipe = cast("asyncio.WriteTransport", transport.get_pipe_transport(0))
+    pipe.write(b"go\n" + stdin)
+    pipe.write_eof()
+
+
+async def _end(transport: asyncio.SubprocessTransport, protocol: _Streams, group: bool) -> None:
+    """Leave no process behind, and take in what is still in the pipes."""
+    with contextlib.suppress(ProcessLookupError):
+        if group:
+            os.killpg(transport.get_pid(), signal.SIGKILL)
+        elif transport.get_returncode() is None:
+            transport.kill()
+    try:
+        await asyncio.wait_for(protocol.closed.wait(), END_S)
+    except TimeoutError:
+        pass  # something that outlived the kill holds the pipes: closing them is what can be done
+    finally:
+        transport.close()
