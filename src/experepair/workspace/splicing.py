@@ -1,0 +1,146 @@
+"""Puts an edit's replacement into the lines of a file so that untouched lines keep every byte."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+from experepair.workspace.matching import Match
+
+_LARGEST_COMPARED = 4000
+
+
+def splice(lines: Sequence[str], match: Match, original: Sequence[str], patched: Sequence[str]) -> list[str]:
+    """The file's lines, ends included, after the edit.
+
+    Args:
+        lines: the file's, ends included.
+        match: which of them the edit replaces.
+        original: the edit's lines, without ends.
+        patched: what replaces them, without ends; nothing removes the lines.
+    """
+    region = lines[match.start : match.stop]
+    if not match.pairs:  # a part of a line: what is beside it stays
+        new = (match.before + "\n".join(patched).strip() + match.after).split("\n")
+    elif match.how:
+        new = _fitted([body(line) for line in region], lines, match, original, patched)
+    else:
+        new = list(patched)
+    return [*lines[: match.start], *_with_ends(region, new, _usual_end(region, lines)), *lines[match.stop :]]
+
+
+def body(line: str) -> str:
+    """A line without its end."""
+    return line.rstrip("\r\n")
+
+
+def _usual_end(region: Sequence[str], lines: Sequence[str]) -> str:
+    for sample in (region, lines):
+        ends = Counter(line[len(body(line)) :] for line in sample)
+        del ends[""]
+        if ends:
+            return ends.most_common(1)[0][0]
+    return "\n"
+
+
+def _with_ends(region: Sequence[str], new: Sequence[str], usual: str) -> list[str]:
+    """The new lines with ends; a line that was there keeps its own, and a missing final one stays missing."""
+    ended = [line + usual for line in new]
+    for i, j, size in _common([body(line) for line in region], new):
+        ended[j : j + size] = region[i : i + size]
+    for j in range(len(ended) - 1):
+        if body(ended[j]) == ended[j]:  # it was the last of the file, and isn't now
+            ended[j] += usual
+    if ended and region and body(region[-1]) == region[-1]:
+        ended[-1] = body(ended[-1])
+    return ended
+
+
+def _common(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Runs of equal lines: (index left, index right, length)."""
+    shorter = min(len(left), len(right))
+    head = next((i for i in range(shorter) if left[i] != right[i]), shorter)
+    tail = next((i for i in range(shorter - head) if left[-1 - i] != right[-1 - i]), shorter - head)
+    yield 0, 0, head
+    if max(len(left), len(right)) - head - tail <= _LARGEST_COMPARED:
+        middle = SequenceMatcher(None, left[head : len(left) - tail], right[head : len(right) - tail])
+        for i, j, size in middle.get_matching_blocks():
+            yield head + i, head + j, size
+    yield len(left) - tail, len(right) - tail, tail
+
+
+def _fitted(
+    region: Sequence[str], lines: Sequence[str], match: Match, original: Sequence[str], patched: Sequence[str]
+) -> list[str]:
+    """The replacement as the file would have it: its own version of lines that stay, its indentation elsewhere."""
+    pairs = [(i, j - match.start) for i, j in match.pairs]
+    place = dict(pairs)
+    stays = {j + k: i + k for i, j, size in _common(original, patched) for k in range(size)}
+    indents = _Indentation([(original[i], region[j]) for i, j in pairs], [*original, *patched], lines)
+    new: list[str] = []
+    for j, line in enumerate(patched):
+        at = place.get(stays.get(j, -1))
+        if at is None:
+            new.append(indents.fit(line))
+            continue
+        previous = place.get(stays.get(j - 1, -1))
+        if previous is not None and stays[j] == stays[j - 1] + 1:
+            new += region[previous + 1 : at]  # blank lines that the edit doesn't show
+        new.append(region[at])
+    return new
+
+
+class _Indentation:
+    """Translates the indentation of an edit to that of the file."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], written: Sequence[str], file: Sequence[str]) -> None:
+        self._known: dict[str, str] = {}
+        for theirs, ours in pairs:
+            if theirs.strip():
+                self._known.setdefault(_indent(theirs), _indent(ours))
+        self._unit = _unit([ours for _, ours in pairs]) or _unit(file) or "    "
+        self._their_unit = _columns(_unit(written) or "    ")
+
+    def fit(self, line: str) -> str:
+        """The line as the file would indent it."""
+        if not line.strip():
+            return ""
+        indent = _indent(line)
+        return self._translated(indent) + line[len(indent) :]
+
+    def _translated(self, indent: str) -> str:
+        if indent in self._known:
+            return self._known[indent]
+        if not self._known:
+            return indent
+        shallower = [known for known in self._known if _columns(known) <= _columns(indent)]
+        near = max(shallower, key=_columns) if shallower else min(self._known, key=_columns)
+        steps, odd = divmod(_columns(indent) - _columns(near), self._their_unit)
+        base = self._known[near]
+        if steps < 0:
+            kept = _columns(base) + steps * _columns(self._unit)
+            return base[: len(base) + steps] if "\t" in base else base[: max(0, kept)]
+        return base + self._unit * steps + " " * odd
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _columns(indent: str) -> int:
+    return len(indent.expandtabs(4))
+
+
+def _unit(lines: Sequence[str]) -> str:
+    """One step of indentation: a tab, or the most frequent difference between a line and the one it is below."""
+    steps: Counter[str] = Counter()
+    previous = ""
+    for line in lines:
+        if line.strip():
+            indent = _indent(line)
+            if indent.startswith(previous) and indent != previous:
+                step = indent[len(previous) :]
+                steps["\t" if "\t" in step else step] += 1
+            previous = indent
+    return steps.most_common(1)[0][0] if steps else ""
