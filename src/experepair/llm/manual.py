@@ -1,0 +1,91 @@
+"""A model for people who only have a chat window: prompts are files, and so are replies."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from experepair.errors import OutputError
+from experepair.llm.fit import estimate_tokens, prompt_tokens
+from experepair.llm.model import Call
+from experepair.llm.request import Reply, Request, Usage
+
+NAME = "manual"
+"""What `--model` is given."""
+
+
+class ManualModel:
+    """Writes each prompt to NNNN.prompt.md and waits until NNNN.reply.md is there.
+
+    The reply is taken when its file isn't empty and hasn't changed for one poll; write it elsewhere and move
+    it to be sure. Waiting ends only by an answer or by cancellation.
+
+    Args:
+        folder: where the files go; made if it isn't there. Numbers go on from those that are.
+        asked: told the path of each prompt when it is written.
+        poll_s: pause between two looks for the reply, in seconds.
+    """
+
+    def __init__(
+        self, folder: Path, asked: Callable[[Path], None] | None = None, *, poll_s: float = 0.5
+    ) -> None:
+        self._folder, self._asked, self._poll_s = folder, asked, poll_s
+
+    def plan(self, request: Request, *, shrink: bool = False) -> Call:
+        """The request as it is; it costs nothing here."""
+        del shrink
+        return Call(request, NAME, worst_case_tokens=prompt_tokens(request.prompt), worst_case_usd=0.0)
+
+    async def reply(self, request: Request) -> Reply:
+        """Wait for the reply to this prompt; tokens are estimated.
+
+        Raises:
+            OutputError: the prompt can't be written.
+        """
+        path = self._write(_markdown(request))
+        if self._asked is not None:
+            self._asked(path)
+        text = await self._answer(path.with_name(path.name.replace(".prompt.", ".reply.")))
+        usage = Usage(input=prompt_tokens(request.prompt), output=estimate_tokens(text))
+        return Reply(text, usage=usage, model=NAME, cost_usd=0.0)
+
+    def _write(self, text: str) -> Path:
+        """Take the next free number; another process may be at it too."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            number = max(
+                (int(one.name[:4]) for one in self._folder.glob("[0-9][0-9][0-9][0-9].*")), default=0
+            )
+            while True:
+                number += 1
+                path = self._folder / f"{number:04}.prompt.md"
+                with contextlib.suppress(FileExistsError):
+                    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+                    with os.fdopen(fd, "wb") as file:
+                        file.write(text.encode("utf-8", "replace"))
+                    return path
+        except OSError as error:
+            raise OutputError(
+                f"can't write a prompt into {str(self._folder)!r}: {error.strerror or error}"
+            ) from error
+
+    async def _answer(self, path: Path) -> str:
+        before = b""
+        while (now := _content(path)) != before or not now:
+            before = now
+            await asyncio.sleep(self._poll_s)
+        return now.decode("utf-8", "replace")
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""  # not there yet
+
+
+def _markdown(request: Request) -> str:
+    return f"# System\n\n{request.prompt.system}\n\n# User\n\n{request.prompt.user}\n"
