@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -77,51 +78,62 @@ def _fitted(
     pairs = [(i, j - match.start) for i, j in match.pairs]
     place = dict(pairs)
     stays = {j + k: i + k for i, j, size in _common(original, patched) for k in range(size)}
-    indents = _Indentation([(original[i], region[j]) for i, j in pairs], [*original, *patched], lines)
+    indents = _Indentation([(i, original[i], region[j]) for i, j in pairs], [*original, *patched], lines)
+    following = 0  # line of the original that the next line of the replacement stands for
     new: list[str] = []
     for j, line in enumerate(patched):
+        following = stays.get(j, following)
         at = place.get(stays.get(j, -1))
         if at is None:
-            new.append(indents.fit(line))
+            new.append(indents.fit(line, following))
+            following += 1
             continue
         previous = place.get(stays.get(j - 1, -1))
         if previous is not None and stays[j] == stays[j - 1] + 1:
             new += region[previous + 1 : at]  # blank lines that the edit doesn't show
         new.append(region[at])
+        following += 1
     return new
 
 
 class _Indentation:
     """Translates the indentation of an edit to that of the file."""
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], written: Sequence[str], file: Sequence[str]) -> None:
-        self._known: dict[str, str] = {}
-        for theirs, ours in pairs:
+    def __init__(
+        self, pairs: Sequence[tuple[int, str, str]], written: Sequence[str], lines: Sequence[str]
+    ) -> None:
+        self._known: dict[str, list[tuple[int, str]]] = {}
+        for i, theirs, ours in pairs:
             if theirs.strip():
-                self._known.setdefault(_indent(theirs), _indent(ours))
-        self._unit = _unit([ours for _, ours in pairs]) or _unit(file) or "    "
+                self._known.setdefault(_indent(theirs), []).append((i, _indent(ours)))
+        self._unit = _unit([ours for _, _, ours in pairs]) or _unit(lines) or "    "
         self._their_unit = _columns(_unit(written) or "    ")
 
-    def fit(self, line: str) -> str:
-        """The line as the file would indent it."""
+    def fit(self, line: str, at: int) -> str:
+        """The line as the file would indent it, when it takes the place of line `at` of the original."""
         if not line.strip():
             return ""
         indent = _indent(line)
-        return self._translated(indent) + line[len(indent) :]
+        return self._translated(indent, at) + line[len(indent) :]
 
-    def _translated(self, indent: str) -> str:
-        if indent in self._known:
-            return self._known[indent]
+    def _translated(self, indent: str, at: int) -> str:
         if not self._known:
             return indent
         shallower = [known for known in self._known if _columns(known) <= _columns(indent)]
         near = max(shallower, key=_columns) if shallower else min(self._known, key=_columns)
+        base = self._nearest(near, at)
         steps, odd = divmod(_columns(indent) - _columns(near), self._their_unit)
-        base = self._known[near]
         if steps < 0:
             kept = _columns(base) + steps * _columns(self._unit)
             return base[: len(base) + steps] if "\t" in base else base[: max(0, kept)]
         return base + self._unit * steps + " " * odd
+
+    def _nearest(self, indent: str, at: int) -> str:
+        """What the file has for this indentation; an edit that lost some of it has the same for several."""
+        known = self._known[indent]
+        after = bisect_left(known, (at,))
+        beside = known[max(0, after - 1) : after + 1]
+        return min(beside, key=lambda pair: abs(pair[0] - at))[1]
 
 
 def _indent(line: str) -> str:
