@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING
 
 from experepair.domain.memory import Recalled
 from experepair.domain.text import visible
-from experepair.llm.request import Part, Prompt
+from experepair.llm.request import Cut, Part, Prompt
 
 if TYPE_CHECKING:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-ORDER = ("issue", "code", "memory", "task", "feedback")
-"""Parts of every prompt: what most calls of an issue have in common comes first, what varies comes last."""
+_NEVER, _MIDDLE, _DROP = Cut.NEVER, Cut.MIDDLE, Cut.DROP
+PARTS = {
+    "issue": _NEVER,
+    "code": _NEVER,
+    "context": _DROP,
+    "memory": _DROP,
+    "task": _NEVER,
+    "feedback": _MIDDLE,
+}
+"""Parts of every prompt in their order, and what may be cut of them where the window is too small.
+
+What most calls of an issue have in common comes first, what varies comes last.
+"""
+
+_SPLIT = "\x1e"
+"""Stands in a template where its part may be cut into several."""
 
 _TAGS = "issue|code|insights|demonstration|output|candidate"
 _CLOSING = re.compile(rf"<(/\s*(?:{_TAGS})\b)", re.IGNORECASE)
@@ -30,24 +44,23 @@ def render(name: str, **values: object) -> Prompt:
             defaults to an empty memory, which adds nothing to the prompt.
 
     Returns:
-        The prompt, its parts in the order of `ORDER`, empty ones left out.
+        The prompt, its parts in the order of `PARTS`, empty ones left out.
     """
-    values.setdefault("recalled", Recalled())
+    values = {"recalled": Recalled(), "split": _SPLIT, **values}
     environment = _environment()
     template = environment.get_template(f"{name}.md.j2")
     context = template.new_context(values)
-    shared = {part: environment.get_template(f"{part}.md.j2") for part in ("issue", "memory")}
-    parts = []
-    for part in ORDER:
+    parts: list[Part] = []
+    for part, cut in PARTS.items():
         if part in template.blocks:
             text = "".join(template.blocks[part](context))
-        elif part in shared:
-            text = shared[part].render(values)
+        elif part in ("issue", "memory"):
+            text = environment.get_template(f"{part}.md.j2").render(values)
         else:
             continue
-        if text := _tidy(text):
-            parts.append(Part(part, text))
-    return Prompt(_tidy(environment.get_template("system.md.j2").render()), tuple(parts))
+        pieces = (piece.strip("\n") for piece in text.split(_SPLIT))
+        parts.extend(Part(part, piece, cut) for piece in pieces if piece)
+    return Prompt(environment.get_template("system.md.j2").render().strip("\n"), tuple(parts))
 
 
 def prose(text: str) -> str:
@@ -80,7 +93,3 @@ def _environment() -> ImmutableSandboxedEnvironment:
     )
     environment.filters.update(prose=prose, code=code)
     return environment
-
-
-def _tidy(text: str) -> str:
-    return text.strip("\n")

@@ -82,6 +82,8 @@ class ExistingTest:
         completed = await kit.run(target.command, changes, purpose=f"test {self.node_id}")
         run = target.parse(completed)
         results = {name: outcome is Outcome.PASSED for name, outcome in run.results.items()}
-        reasons = {name: str(outcome) for name, outcome in run.results.items() if outcome is not Outcome.PASSED}
+        reasons = {
+            name: str(outcome) for name, outcome in run.results.items() if outcome is not Outcome.PASSED
+        }
         finished = run.finished and bool(results)
         return CaseRun(results, reasons, len(results), finished, completed.exit_code, run.output)

@@ -58,6 +58,7 @@ def conclude(issue: Issue, kit: Kit, progress: Progress, error: BaseException | 
         existing_tests=progress.existing.files if progress.existing else (),
         sandbox=kit.sandbox_report,
         spending=spending(kit.journal.entries),
+        out=kit.out,
         elapsed_s=round(kit.elapsed_s(), 3),
         notes=(*kit.notes, *(progress.places.ranking.notes if progress.places else ())),
     )
@@ -93,6 +94,7 @@ def _patch(candidate: Candidate, reasons: str) -> PatchInfo:
         name=candidate.name,
         paths=candidate.paths,
         lines_changed=candidate.size,
+        diff=candidate.diff,
         flags=candidate.flags,
         reasons=reasons,
     )

@@ -8,37 +8,35 @@ from pydantic import BaseModel, Field
 class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Caps and sizes of one repair."""
 
-    trials: int = Field(3, ge=1)
+    trials: int = Field(default=3, ge=1)
     """Reproduction scripts written before giving up (paper: 3)."""
-    rounds: int = Field(3, ge=1)
+    rounds: int = Field(default=3, ge=1)
     """Rounds of patch generation (paper: 3)."""
-    samples: int = Field(4, ge=1)
+    samples: int = Field(default=4, ge=1)
     """Patches sampled in each round (paper: 4)."""
-    validation_tests: int = Field(3, ge=0)
+    validation_tests: int = Field(default=3, ge=0)
     """Validation tests; 0 leaves them out (paper: 3)."""
-    refinements: int = Field(4, ge=0)
+    refinements: int = Field(default=4, ge=0)
     """Refined patches, spread over the distinct passing candidates; 0 leaves refinement out (paper: 4)."""
-    most_edits: int = Field(3, ge=1)
+    most_edits: int = Field(default=3, ge=1)
     """Modifications that a patch is asked for at most; more are applied all the same (paper: 3)."""
-    ranked_files: int = Field(12, ge=1)
+    ranked_files: int = Field(default=12, ge=1)
     """Files of the ranking that the patch agent chooses from."""
-    sure_files: int = Field(6, ge=1)
+    sure_files: int = Field(default=6, ge=1)
     """The same when the ranking is sure (`sure_margin`)."""
     sure_margin: float = 1.27
     """Margin between the first and the second file from which a ranking counts as sure: its best quarter."""
-    chosen_files: int = Field(4, ge=1)
+    chosen_files: int = Field(default=4, ge=1)
     """Files that the patch agent may choose."""
-    outline_tokens: int = Field(1500, ge=100)
+    outline_tokens: int = Field(default=1500, ge=100)
     """Tokens of one file's outline when files are chosen."""
-    detail_tokens: int = Field(6000, ge=100)
+    detail_tokens: int = Field(default=6000, ge=100)
     """Tokens of one file's outline when places are chosen."""
-    span_tokens: int = Field(16000, ge=500)
+    span_tokens: int = Field(default=16000, ge=500)
     """Tokens of code that the patch agent works on."""
-    output_chars: int = Field(6000, ge=500)
+    output_chars: int = Field(default=6000, ge=500)
     """Characters of one execution's output in a prompt: head and tail."""
-    script_time_s: float = Field(120.0, gt=0)
-    """Wall time of one script, in seconds."""
-    existing_tests: int = Field(6, ge=0)
+    existing_tests: int = Field(default=6, ge=0)
     """Files of existing tests run before and after each candidate; 0 leaves them out."""
-    existing_tests_time_s: float = Field(300.0, gt=0)
+    existing_tests_time_s: float = Field(default=300.0, gt=0)
     """Wall time for existing tests on one candidate, in seconds; what isn't finished counts as unknown."""

@@ -25,5 +25,7 @@ def similar_tests(issue_text: str, kit: Kit) -> tuple[Excerpt, ...]:
     excerpts = []
     for path in related_tests(issue_text, (), files, read, _FILES):
         text = (read(path) or b"").decode("utf-8", "replace")
-        excerpts.append(Excerpt(path, text[: text.rfind("\n", 0, _CHARS) + 1] if len(text) > _CHARS else text))
+        excerpts.append(
+            Excerpt(path, text[: text.rfind("\n", 0, _CHARS) + 1] if len(text) > _CHARS else text)
+        )
     return tuple(excerpts)

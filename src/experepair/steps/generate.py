@@ -129,9 +129,7 @@ async def assess_all(
         stage,
         f"{len(distinct)} distinct of {len(samples)} candidates, {sum(one.passed for one in assessed)} pass",
         distinct=[candidate.name for candidate in distinct.values()],
-        identical=[
-            one.name for one in read if isinstance(one, Candidate) and one.name not in by_name
-        ],
+        identical=[one.name for one in read if isinstance(one, Candidate) and one.name not in by_name],
         failed={one.name: one.feedback[:500] for one in assessed if not one.passed},
     )
     progress.add(assessed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from experepair.journal import entries
 from experepair.journal.journal import Journal
 from experepair.llm.roles import Models
 from experepair.memory.memory import Memory
-from experepair.steps.config import RepairConfig
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.sandbox import Limits
+from experepair.steps.config import RepairConfig
 from experepair.testing.framework import Framework
 from experepair.workspace.checkout import Checkout
 
@@ -40,6 +40,8 @@ class Kit:
         rank: finds suspicious files without a model.
         framework: how the repository runs its tests; None when that is unknown.
         python_version: of the interpreter that the scripts run on, as in "3.9".
+        env: variables of every command, such as the import path.
+        limits: of an execution that brings none of its own.
         config: caps and sizes.
         out: folder for the results; None leaves them to the caller.
         sandbox_report: which backend isolates the executions, and how.
@@ -56,6 +58,8 @@ class Kit:
     rank: Callable[[str], Ranking]
     framework: Framework | None = None
     python_version: str = "3"
+    env: tuple[tuple[str, str], ...] = ()
+    limits: Limits = field(default_factory=Limits)
     config: RepairConfig = field(default_factory=RepairConfig)
     out: Path | None = None
     sandbox_report: str = ""
@@ -99,14 +103,19 @@ class Kit:
             entries.Recalled(
                 agent=agent,
                 query=query.digest,
-                taken=tuple(entry.id for entry in (*recalled.insights, *recalled.demonstrations)),
+                taken=(*(one.id for one in recalled.insights), *(one.id for one in recalled.demonstrations)),
             )
         )
         return recalled
 
     async def run(
-        self, command: Command, changes: Changes = NO_CHANGES, *, purpose: str, time_s: float | None = None
+        self,
+        command: Command,
+        changes: Changes = NO_CHANGES,
+        *,
+        limits: Limits | None = None,
+        purpose: str = "existing tests",
     ) -> Completed:
         """Run a command on a private copy of the checkout, with the variables of this repair."""
-        limits = Limits(time_s=time_s or self.config.script_time_s)
-        return await self.sandbox.run(command, changes, limits=limits, purpose=purpose)
+        command = replace(command, env=(*self.env, *command.env))
+        return await self.sandbox.run(command, changes, limits=limits or self.limits, purpose=purpose)

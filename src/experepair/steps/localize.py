@@ -10,11 +10,15 @@ from experepair.domain.edit import Unparsed
 from experepair.domain.issue import Issue
 from experepair.domain.place import RankedFile, Ranking, Span
 from experepair.domain.roles import Agent, Role
-from experepair.localize.outline import outline
-from experepair.localize.spans import named_spans, ranked_spans, render_spans
+from experepair.localize.skeleton import skeleton
+from experepair.localize.spans import render as render_spans
+from experepair.localize.spans import spans as grow
 from experepair.prompts.loader import render
 from experepair.steps.kit import Kit
-from experepair.steps.replies import PlaceName, read_files, read_places
+from experepair.steps.replies import read_files, read_places
+
+_REASONS, _BODIES = 4, 3
+"""Of a file: reasons shown in the first prompt, definitions shown in full in the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +44,23 @@ class ShownFile:
 
     path: str
     outline: str
-    evidence: str = ""
+    reasons: str = ""
+    bodies: str = ""
 
 
 async def localize(issue: Issue, kit: Kit) -> Places:
     """Rank, let the agent choose files, then places; what it can't say the ranking says."""
     ranking = await asyncio.to_thread(kit.rank, issue.text)
     files = await _choose_files(issue, ranking, kit)
-    named = await _choose_places(issue, ranking, files, kit)
-    budget = kit.config.span_tokens
-    spans = named_spans([(place.path, place.name, place.lines) for place in named], kit.checkout.read, budget)
-    if not spans:
-        spans = ranked_spans(_only(ranking, files), kit.checkout.read, budget)
+    chosen = await _choose_places(issue, ranking, files, kit)
+    read, budget = kit.checkout.read, kit.config.span_tokens
+    spans = grow(chosen, read, max_tokens=budget) or grow(_best(ranking, files), read, max_tokens=budget)
     kit.decide(
         "localize",
         f"{len(spans)} spans in {len({span.path for span in spans})} files",
         spans=[span.label for span in spans],
     )
-    return Places(ranking, files, spans, render_spans(spans, kit.checkout.read))
+    return Places(ranking, files, spans, render_spans(spans, read))
 
 
 async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, ...]:
@@ -66,9 +69,7 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
     ranked = ranking.files[: config.sure_files if sure else config.ranked_files]
     fallback = tuple(file.path for file in ranked[: config.chosen_files])
     recalled = await kit.recall(Agent.PATCH, issue)
-    shown = [
-        ShownFile(file.path, _outline(file, kit, config.outline_tokens), _reasons(file)) for file in ranked
-    ]
+    shown = [_outlined(file, kit) for file in ranked]
     prompt = render(
         "localize_files",
         issue=issue,
@@ -80,7 +81,9 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
     reply = await kit.models.reply(Role.LOCALIZE, prompt)
     chosen = read_files(reply.text, frozenset(kit.checkout.files()))
     if isinstance(chosen, Unparsed):
-        kit.decide("localize", "files of the ranking, the agent's choice could not be used", reason=chosen.reason)
+        kit.decide(
+            "localize", "files of the ranking, the agent's choice could not be used", reason=chosen.reason
+        )
         return fallback
     kit.decide(
         "localize",
@@ -92,14 +95,9 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
     return chosen[: config.chosen_files]
 
 
-async def _choose_places(
-    issue: Issue, ranking: Ranking, files: Sequence[str], kit: Kit
-) -> tuple[PlaceName, ...]:
+async def _choose_places(issue: Issue, ranking: Ranking, files: Sequence[str], kit: Kit) -> tuple[Span, ...]:
     by_path = {file.path: file for file in ranking.files}
-    shown = [
-        ShownFile(path, _outline(by_path.get(path, RankedFile(path, 0.0)), kit, kit.config.detail_tokens, True))
-        for path in files
-    ]
+    shown = [_detailed(by_path.get(path, RankedFile(path, 0.0)), kit) for path in files]
     recalled = await kit.recall(Agent.PATCH, issue)
     prompt = render("localize_spans", issue=issue, recalled=recalled, agent_task="patch", files=shown)
     reply = await kit.models.reply(Role.LOCALIZE, prompt)
@@ -110,15 +108,25 @@ async def _choose_places(
     return places
 
 
-def _outline(file: RankedFile, kit: Kit, tokens: int, bodies: bool = False) -> str:
-    content = kit.checkout.read(file.path) or b""
-    return outline(file.path, content, tokens, best=[function.span for function in file.functions], bodies=bodies)
+def _outlined(file: RankedFile, kit: Kit) -> ShownFile:
+    reasons = "; ".join(f"{evidence.kind}: {evidence.detail}" for evidence in file.evidence[:_REASONS])
+    return ShownFile(file.path, _outline(file, kit, kit.config.outline_tokens), reasons=reasons)
 
 
-def _reasons(file: RankedFile) -> str:
-    return "; ".join(f"{evidence.kind}: {evidence.detail}" for evidence in file.evidence[:4])
+def _detailed(file: RankedFile, kit: Kit) -> ShownFile:
+    tokens, read = kit.config.detail_tokens, kit.checkout.read
+    best = grow([function.span for function in file.functions[:_BODIES]], read, max_tokens=tokens // 2)
+    return ShownFile(file.path, _outline(file, kit, tokens // 2), bodies=render_spans(best, read))
 
 
-def _only(ranking: Ranking, files: Sequence[str]) -> list[RankedFile]:
+def _outline(file: RankedFile, kit: Kit, tokens: int) -> str:
+    best = [function.span for function in file.functions]
+    return skeleton(file.path, kit.checkout.read(file.path) or b"", max_tokens=tokens, best=best)
+
+
+def _best(ranking: Ranking, files: Sequence[str]) -> list[Span]:
+    """The best functions of the chosen files; a file without ranked functions as a whole, last."""
     by_path = {file.path: file for file in ranking.files}
-    return [by_path.get(path, RankedFile(path, 0.0)) for path in files]
+    functions = [one for path in files if path in by_path for one in by_path[path].functions]
+    best = [one.span for one in sorted(functions, key=lambda one: -one.score)]
+    return [*best, *(Span(path, 0, 0) for path in files)]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from experepair.domain.candidate import Candidate
 from experepair.steps.candidates import Assessed
+from experepair.steps.checks import ScriptCheck
 from experepair.steps.existing import ExistingTests
 from experepair.steps.localize import Places
 from experepair.steps.reproduce import Reproduction
-from experepair.steps.checks import ScriptCheck
 from experepair.steps.table import OutcomeTable
 
 

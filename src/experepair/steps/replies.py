@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from experepair.domain.edit import Unparsed
+from experepair.domain.place import Span
 
 _LINE_MARKS = " \t-*`'\""
 _MOST_ITEMS = 50
@@ -18,15 +19,6 @@ class Verdict:
 
     agrees: bool
     reasons: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceName:
-    """A place as the patch agent names it: a definition, or lines."""
-
-    path: str
-    name: str = ""
-    lines: tuple[int, int] | None = None
 
 
 def read_verdict(reply: str) -> Verdict | Unparsed:
@@ -47,8 +39,11 @@ def read_files(reply: str, known: Collection[str]) -> tuple[str, ...] | Unparsed
     return found or Unparsed("none of the listed paths exists in the repository", "\n".join(listed))
 
 
-def read_places(reply: str, known: Collection[str]) -> tuple[PlaceName, ...] | Unparsed:
-    """The places of the last <places> whose files exist, in order, each once."""
+def read_places(reply: str, known: Collection[str]) -> tuple[Span, ...] | Unparsed:
+    """The places of the last <places> whose files exist, in order, each once.
+
+    A definition is a span from line 0 with its name, as `localize.spans` takes it; a whole file has no name.
+    """
     listed = _listed(reply, "places")
     if listed is None:
         return Unparsed("the reply has no <places> with places", reply)
@@ -60,10 +55,10 @@ def read_places(reply: str, known: Collection[str]) -> tuple[PlaceName, ...] | U
             continue
         if numbers := re.fullmatch(r"(?:lines?\s*)?(\d{1,7})(?:\s*[-\u2013]\s*(\d{1,7}))?", rest):
             first = int(numbers[1])
-            places.append(PlaceName(known_path, lines=(first, max(first, int(numbers[2] or first)))))
+            places.append(Span(known_path, first, max(first, int(numbers[2] or first))))
         else:
             name = re.sub(r"^(?:async\s+)?(?:class|def|function|method)\s+", "", rest).split("(")[0]
-            places.append(PlaceName(known_path, name=name.strip(_LINE_MARKS)))
+            places.append(Span(known_path, 0, 0, name.strip(_LINE_MARKS)))
     found = tuple(dict.fromkeys(places))
     return found or Unparsed("none of the listed places is in a file of the repository", "\n".join(listed))
 

@@ -14,7 +14,7 @@ from experepair.errors import UsageError
 from experepair.prompts.loader import render
 from experepair.steps.cases import CaseRun, Script, parse_script
 from experepair.steps.checks import SCRIPT_NAME, Check, ExistingTest, ScriptCheck
-from experepair.steps.excerpts import Excerpt, similar_tests
+from experepair.steps.excerpts import similar_tests
 from experepair.steps.feedback import clip
 from experepair.steps.kit import Kit
 from experepair.steps.replies import read_applied, read_verdict
@@ -76,7 +76,11 @@ async def reproduce(issue: Issue, kit: Kit, failing_test: str | None = None) -> 
         reply = await kit.models.reply(Role.REPRODUCE, prompt)
         script = parse_script(reply.text)
         if isinstance(script, Unparsed):
-            output, feedback, found = script.text[:20_000], f"Your reply could not be used: {script.reason}.", None
+            output, feedback, found = (
+                script.text[:20_000],
+                f"Your reply could not be used: {script.reason}.",
+                None,
+            )
         else:
             check = ScriptCheck(f"S{number}", script)
             output, (feedback, found) = script.body, await _examine(issue, check, number, kit)
@@ -94,7 +98,7 @@ def script_facts(kit: Kit, name: str) -> dict[str, object]:
     return {
         "script_name": SCRIPT_NAME.format(name=name),
         "python_version": kit.python_version,
-        "time_s": kit.config.script_time_s,
+        "time_s": kit.limits.time_s,
     }
 
 
@@ -129,7 +133,9 @@ async def _examine(
     verdict = read_verdict((await kit.models.reply(Role.JUDGE, prompt)).text)
     if isinstance(verdict, Unparsed):
         # The script has proved to fail by execution; a judge who can't be read doesn't undo that.
-        kit.decide("reproduce", "the judge's reply could not be read; the failure counts", reason=verdict.reason)
+        kit.decide(
+            "reproduce", "the judge's reply could not be read; the failure counts", reason=verdict.reason
+        )
         return shown, Reproduction(check, run, f"({verdict.reason})", number, shown)
     kit.decide("reproduce", f"judge: {'yes' if verdict.agrees else 'no'}", reasons=verdict.reasons)
     if not verdict.agrees:

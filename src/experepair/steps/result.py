@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from experepair.steps.spending import Spending
 
@@ -58,11 +59,13 @@ class IssueInfo(_Value, frozen=True):
 
 
 class PatchInfo(_Value, frozen=True):
-    """The patch that was chosen; `patch.diff` is its text."""
+    """The patch that was chosen."""
 
     name: str
     paths: tuple[str, ...]
     lines_changed: int
+    diff: str
+    """For `git apply` on the commit."""
     flags: tuple[str, ...] = ()
     """Why a human should look twice."""
     reasons: str = ""
@@ -127,7 +130,7 @@ class CandidateInfo(_Value, frozen=True):
 
 
 class TableInfo(_Value, frozen=True):
-    """Candidates × tests."""
+    """Candidates by tests."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -158,6 +161,8 @@ class Result(_Value, frozen=True):
     sandbox: str = ""
     """Which backend isolated the executions, and how."""
     spending: Spending
+    out: Path | None = Field(default=None, exclude=True)
+    """Folder of the results; not in result.json, which lies there."""
     elapsed_s: float = 0.0
     """Wall time of this process, in seconds."""
     notes: tuple[str, ...] = ()

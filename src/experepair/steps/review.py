@@ -45,7 +45,9 @@ async def review(
             return
         choice = read_choice(reply.text, eligible)
         if isinstance(choice, Unparsed):
-            progress.reasons = f"The reviewer's answer could not be used ({choice.reason}); the table decided."
+            progress.reasons = (
+                f"The reviewer's answer could not be used ({choice.reason}); the table decided."
+            )
         else:
             progress.chosen = by_name[choice]
             progress.reasons = reply.text[: reply.text.rfind("<choice>")].strip()

@@ -1,4 +1,4 @@
-"""Candidates × tests, and the choice that it allows. Pure: nothing here runs anything.
+"""Candidates by tests, and the choice that it allows. Pure: nothing here runs anything.
 
 The order of choice: reproduction, no existing test broken, validation, reviewer, smaller diff. A validation test was
 written by a model and may be wrong, so a candidate that passes more of them wins outright only where it passes

@@ -58,7 +58,9 @@ async def validate(
     )
     before = Outcome.FAILED if reproduction else Outcome.UNKNOWN
     progress.table = OutcomeTable(rows, Row("untouched", before, validation=untouched))
-    kit.decide("validate", f"{len(rows)} candidates, {len(untouched)} validation cases", table=progress.table.lines())
+    kit.decide(
+        "validate", f"{len(rows)} candidates, {len(untouched)} validation cases", table=progress.table.lines()
+    )
     if error is not None:
         raise error
     return progress.table
@@ -85,7 +87,11 @@ async def _write_tests(
     if error is not None and not texts:
         raise error
     read = [(f"V{i}", text, parse_script(text)) for i, text in texts]
-    scripts = [(name, text, ScriptCheck(name, script)) for name, text, script in read if not isinstance(script, Unparsed)]
+    scripts = [
+        (name, text, ScriptCheck(name, script))
+        for name, text, script in read
+        if not isinstance(script, Unparsed)
+    ]
     runs = await all_of(check.run(kit) for _, _, check in scripts)
     tests = []
     dropped = {name: script.reason for name, _, script in read if isinstance(script, Unparsed)}
@@ -110,11 +116,12 @@ async def _refine(
     outcomes = await all_of(
         _refinements(issue, places, parent, share, kit) for parent, share in shares.items() if share
     )
-    numbered, error = [], None
+    numbered: list[tuple[Candidate, str]] = []
+    error: ExpeRepairError | None = None
     for (texts, failure), parent in zip(outcomes, (p for p, share in shares.items() if share), strict=True):
-        numbered.extend((parent.name, text) for _, text in texts)
+        numbered.extend((parent, text) for _, text in texts)
         error = error or failure
-    samples = [Sample(f"R{i}", text, 1, parent) for i, (parent, text) in enumerate(numbered, 1)]
+    samples = [Sample(f"R{i}", text, 1, parent.name) for i, (parent, text) in enumerate(numbered, 1)]
     await assess_all(samples, reproduction, kit, progress, stage="refine")
     return error
 

@@ -8,8 +8,8 @@ from experepair.domain.issue import Issue
 from experepair.errors import BudgetSpent, ExpeRepairError, ProviderError
 from experepair.journal.entries import RunEnded
 from experepair.journal.trajectory import trajectory
-from experepair.steps.concurrently import both
 from experepair.steps.conclude import conclude
+from experepair.steps.concurrently import both
 from experepair.steps.existing import ExistingTests
 from experepair.steps.generate import generate
 from experepair.steps.kit import Kit
@@ -46,10 +46,8 @@ async def repair(issue: Issue, kit: Kit, failing_test: str | None = None) -> Res
 
 async def _steps(issue: Issue, kit: Kit, progress: Progress, failing_test: str | None) -> None:
     with kit.stage("reproduce and localize"):
-        progress.reproduction, progress.places = await both(
-            reproduce(issue, kit, failing_test), localize(issue, kit)
-        )
-    reproduction, places = progress.reproduction, progress.places
+        reproduction, places = await both(reproduce(issue, kit, failing_test), localize(issue, kit))
+        progress.reproduction, progress.places = reproduction, places
     existing = progress.existing = ExistingTests.start(issue, places.files, kit)
     try:
         with kit.stage("generate"):

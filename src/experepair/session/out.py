@@ -1,0 +1,66 @@
+"""The folder of a run: where its journal and its results are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experepair.errors import OutputError, UsageError
+from experepair.journal.journal import Journal
+
+JOURNAL = "journal.jsonl"
+DEFAULT = Path("experepair-out")
+"""Parent of the folders that experepair names itself, below the working directory."""
+
+
+def choose_out(given: Path | None, issue_id: str, *, resume: bool) -> Path:
+    """The folder of a run.
+
+    Args:
+        given: by the user; None means a numbered one below `DEFAULT`.
+        issue_id: names it.
+        resume: the folder of the newest run of this issue is wanted, not a new one.
+
+    Raises:
+        UsageError: there is nothing to resume, or another run is there already.
+    """
+    if given is not None:
+        held = (given / JOURNAL).exists()
+        if held and not resume:
+            raise UsageError(
+                f"{str(given)!r} holds a run already; --resume goes on with it, or give another --out"
+            )
+        if resume and not held:
+            raise UsageError(f"there is no journal in {str(given)!r} to resume; leave --resume out to begin")
+        return given
+    stem = (
+        "".join(mark if mark.isalnum() or mark in "._-" else "-" for mark in issue_id)[:80].strip(".")
+        or "issue"
+    )
+    number = 1
+    while (folder := DEFAULT / (stem if number == 1 else f"{stem}-{number}")).exists():
+        number += 1
+    if not resume:
+        return folder
+    if number == 1:
+        raise UsageError(
+            f"there is no run of {issue_id!r} below {str(DEFAULT)!r} to resume; say which with --out"
+        )
+    return DEFAULT / (stem if number == 2 else f"{stem}-{number - 1}")
+
+
+def open_journal(out: Path, *, resume: bool) -> Journal:
+    """The journal of a run, made or taken up; git ignores the folders that experepair named itself.
+
+    Raises:
+        OutputError: the folder can't be made or written.
+        JournalError: another process holds the journal, or it is damaged.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if out.parent == DEFAULT and not (ignore := DEFAULT / ".gitignore").exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        raise OutputError(
+            f"can't make the folder {str(out)!r} for the results: {error.strerror or error}"
+        ) from error
+    return Journal.resume(out / JOURNAL) if resume else Journal.create(out / JOURNAL)

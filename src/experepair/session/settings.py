@@ -1,0 +1,200 @@
+"""Settings of a repair: flags over EXPEREPAIR_* over experepair.toml in the repository over the user's file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from experepair.domain.roles import Role
+from experepair.domain.text import visible
+from experepair.errors import UsageError
+from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
+from experepair.sandbox.sandbox import Limits
+from experepair.steps.config import RepairConfig
+
+REPOSITORY_FILE = "experepair.toml"
+"""Settings that a repository brings with it."""
+
+
+class SandboxKind(StrEnum):
+    """What isolates the executions."""
+
+    AUTO = "auto"
+    """What a probe proved by running."""
+    BUBBLEWRAP = "bubblewrap"
+    NONE = "none"
+    """Nothing: commands run with the user's own rights, in a copy of the tree."""
+
+
+class Settings(BaseSettings):
+    """What a repair is told, beside the repository and the issue."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="EXPEREPAIR_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    model: str = ""
+    """Serves every role: "provider:name", or "manual"."""
+    models: dict[Role, str] = {}
+    """Models of single roles, by role."""
+    temperatures: dict[Role, float] = {}
+    """0 to 2, by role; roles left out keep their default."""
+    base_url: str | None = None
+    """Where an API compatible with the provider's is served, for every model of the run."""
+    price: str | None = None
+    """"IN/OUT" in US dollars per million tokens, for models that the price table doesn't know."""
+    max_output_tokens: int = Field(default=0, ge=0)
+    """Most tokens of a reply; 0 means a default that fits the model."""
+    context_window: int = Field(default=0, ge=0)
+    """Most tokens of prompt and reply together; 0 means what is known of the model."""
+    sampling: Sampling = Sampling.PARALLEL
+    """Whether the samples of a prompt are asked for all at once, or the first alone to fill the cache."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """Cap on the cost of the run in US dollars."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Cap on the tokens of the run, prompts and replies together."""
+    sandbox: SandboxKind = SandboxKind.AUTO
+    python: str | None = None
+    """Interpreter that the scripts and tests run on."""
+    rootfs: Path | None = None
+    """Root file system that the commands run in, instead of this machine's."""
+    test_command: str | None = None
+    """How existing tests are run, with {files} where the test files go."""
+    max_parallel: int = Field(default=0, ge=0)
+    """Executions at once; 0 means the number of processors."""
+    retry: RetryPolicy = RetryPolicy()
+    limits: Limits = Limits()
+    repair: RepairConfig = RepairConfig()
+
+    not_from_a_repository: ClassVar[tuple[str, ...]] = ("base_url", "sandbox", "python", "rootfs")
+    """What a repository's own file may not say: it may be hostile, and these decide who gets the key and what runs."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, then the environment; the files are put below these by `load`."""
+        del dotenv_settings, file_secret_settings
+        files = getattr(cls, "_files", ())
+        return (init_settings, env_settings, *(_Values(settings_cls, values) for values in files))
+
+    def models_config(self) -> ModelsConfig:
+        """What the model port needs of these settings.
+
+        Raises:
+            UsageError: no model is named, or a price can't be read.
+        """
+        if not self.model and set(self.models) != set(Role):
+            raise UsageError(
+                "no model is named; say which: --model PROVIDER:NAME (for example anthropic:claude-sonnet-4-5, "
+                "openai:gpt-5, or manual), or set EXPEREPAIR_MODEL"
+            )
+        price = Price.parse(self.price) if self.price else None
+        return ModelsConfig(
+            default=self._model(self.model or next(iter(self.models.values())), price),
+            roles={role: self._model(name, price) for role, name in self.models.items()},
+            temperatures={**ModelsConfig.model_fields["temperatures"].default, **self.temperatures},
+            sampling=self.sampling,
+            retry=self.retry,
+            max_cost_usd=self.max_cost,
+            max_tokens=self.max_tokens,
+        )
+
+    def _model(self, name: str, price: Price | None) -> ModelConfig:
+        return ModelConfig(
+            name=name,
+            base_url=self.base_url,
+            max_output_tokens=self.max_output_tokens,
+            context_window=self.context_window,
+            price=price,
+        )
+
+
+class _Values(PydanticBaseSettingsSource):
+    """Values that were read from a file."""
+
+    def __init__(self, settings_cls: type[BaseSettings], values: Mapping[str, Any]) -> None:
+        super().__init__(settings_cls)
+        self._values = dict(values)
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The file's value of one field."""
+        del field
+        return self._values.get(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        """All of them."""
+        return self._values
+
+
+def load(repository: Path | None, flags: Mapping[str, Any]) -> Settings:
+    """Read all sources; flags that are None or empty count as not given.
+
+    Args:
+        repository: folder of the repository under repair, whose file is read if there is one.
+        flags: by field.
+
+    Raises:
+        UsageError: a source can't be read, or holds what it may not.
+    """
+    files = [_read(user_file(), own=True)]
+    if repository is not None:
+        files.insert(0, _read(repository / REPOSITORY_FILE, own=False))
+    given = {name: value for name, value in flags.items() if value is not None and value != {}}
+
+    class _Sourced(Settings):
+        _files: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(files)
+
+    try:
+        return _Sourced(**given)
+    except ValidationError as error:
+        raise UsageError(_explain(error)) from error
+
+
+def user_file() -> Path:
+    """Where the user's own settings are."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "experepair" / "config.toml"
+
+
+def cache_folder() -> Path:
+    """Where checkouts and indexes are kept; it may be deleted at any time."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "experepair"
+
+
+def _read(path: Path, *, own: bool) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            values = tomllib.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"can't read the settings in {str(path)!r}: {error}") from error
+    if not own and (refused := [name for name in Settings.not_from_a_repository if name in values]):
+        raise UsageError(
+            f"{str(path)!r} sets {', '.join(refused)}, which a repository may not; "
+            f"put it into {str(user_file())!r} or give the flag"
+        )
+    return values
+
+
+def _explain(error: ValidationError) -> str:
+    said = []
+    for fault in error.errors():
+        name = ".".join(str(part) for part in fault["loc"])
+        said.append(f"the setting {name!r} can't be {visible(repr(fault['input']))[:80]}: {fault['msg']}")
+    return "; ".join(said)
