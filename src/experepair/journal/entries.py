@@ -180,6 +180,8 @@ class Executed(Record, frozen=True):
     stderr: str = ""
     duration_s: float = 0.0
     ended: str = "exited"
+    files: dict[str, str] = {}
+    """Content of collected files in base64, by path."""
 
 
 class Decided(Record, frozen=True):

@@ -19,6 +19,7 @@ import contextlib
 import functools
 import os
 import secrets
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -30,7 +31,7 @@ from typing import Self
 from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
 from experepair.errors import SandboxUnavailable, UsageError
 from experepair.sandbox.bwrap_command import UNPRIVILEGED_ID, Copy, Execution, Ground, bwrap_command
-from experepair.sandbox.changes import Owner, prepare_tree, stage_changes
+from experepair.sandbox.changes import Owner, check_paths, prepare_tree, stage_changes
 from experepair.sandbox.collected import Collector
 from experepair.sandbox.environment import environment
 from experepair.sandbox.interpreter import Interpreter
@@ -175,16 +176,23 @@ class BubblewrapSandbox:
         self._notes = tuple(failures)
 
     async def _tried(self) -> str | None:
-        """Why the present way doesn't work. A folder is removed and made again: there some overlays fail."""
-        name = f"experepair-{secrets.token_hex(4)}"
-        test = (
-            f"rm -r {name} && mkdir {name} && test ! -e {name}/old && echo new >{name}/new && cat {name}/new"
-        )
+        """Why the present way doesn't work, found by using it; None when it does."""
+        folder = f"experepair-{secrets.token_hex(4)}"
+        # A folder is removed and made again: that is where some overlays fail.
+        proof = f"""
+            rm -r {folder} && mkdir {folder} && test ! -e {folder}/old && echo new >{folder}/new || exit 11
+            test ! -e {shlex.quote(str(self._folder))} || {{ echo "the home isn't hidden" >&2; exit 12; }}
+            while read -r line; do
+                case $line in Iface*) ;; *) echo "the network isn't cut" >&2; exit 13 ;; esac
+            done </proc/net/route
+            cat {folder}/new"""
         try:
-            done = await self._run(Command(("sh", "-c", test)), {f"{name}/old": b""}, Limits(time_s=60))
+            done = await self._run(Command(("sh", "-c", proof)), {f"{folder}/old": b""}, Limits(time_s=60))
         except SetupFailed as error:
             return str(error)
-        return None if (done.exit_code, done.stdout) == (0, "new\n") else done.stderr.strip() or "unusable"
+        if (done.exit_code, done.stdout) == (0, "new\n"):
+            return None
+        return done.stderr.strip() or f"the trial ended with {done.exit_code}"
 
     async def _run(self, command: Command, changes: Changes, limits: Limits) -> Completed:
         with self._staged(command, changes, limits) as execution, contextlib.ExitStack() as stack:
@@ -228,17 +236,6 @@ class BubblewrapSandbox:
             )
         finally:
             remove(folder)
-
-
-def check_paths(command: Command) -> None:
-    """Refuse a working directory or a collected path outside the tree.
-
-    Raises:
-        UsageError: naming the path.
-    """
-    for path in (command.cwd, *command.collect):
-        if path.startswith("/") or ".." in PurePosixPath(path).parts or "\0" in path or "\n" in path:
-            raise UsageError(f"the path {path!r} of a command leaves the tree")
 
 
 def find_bwrap() -> Path:

@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from experepair.domain.command import Changes
+from experepair.domain.command import Changes, Command
 from experepair.errors import UsageError
 
 
@@ -63,6 +63,17 @@ def prepare_tree(tree: Path, owner: Owner) -> None:
             files = [name for name in files if name != ".git"]
         for name in (*folders, *files):
             owner.give(Path(folder, name))
+
+
+def check_paths(command: Command) -> None:
+    """Refuse a working directory or a collected path outside the tree.
+
+    Raises:
+        UsageError: naming the path.
+    """
+    for path in (command.cwd, *command.collect):
+        if path.startswith("/") or ".." in PurePosixPath(path).parts or "\0" in path or "\n" in path:
+            raise UsageError(f"the path {path!r} of a command leaves the tree")
 
 
 def _write(parts: tuple[str, ...], content: bytes, tree: Path, folder: Path, owner: Owner) -> None:

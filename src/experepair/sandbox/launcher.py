@@ -24,6 +24,7 @@ def launcher(
     collect: Sequence[str] = (),
     collect_root: str = "",
     collect_to: str = "",
+    processes: bool = True,
     per_file: bool = False,
 ) -> str:
     """Text for `sh -c TEXT sh ARGV...`.
@@ -36,6 +37,7 @@ def launcher(
         collect: paths whose content is wanted.
         collect_root: folder that `collect` is relative to.
         collect_to: named pipe that takes the collected content, see `read_collected`.
+        processes: hold their limit too; right only where nothing else runs under the same user.
         per_file: hold the disk limit for each written file, where nothing better holds it.
     """
     lines = [
@@ -45,8 +47,9 @@ def launcher(
         "read -r go || exit 125",  # the end of stdin means that experepair is gone
         f"cd {shlex.quote(cwd)}",
         "ulimit -c 0",
-        f"ulimit -u {limits.processes} 2>/dev/null || ulimit -p {limits.processes}",
     ]
+    if processes:
+        lines.append(f"ulimit -u {limits.processes} 2>/dev/null || ulimit -p {limits.processes}")
     if limits.memory_mb:
         lines.append(f"ulimit -v {limits.memory_mb * 1024}")
     if per_file:

@@ -54,6 +54,15 @@ class Sandbox(Protocol):
         ...
 
 
+class IsolatedSandbox(Sandbox, Protocol):
+    """A sandbox that says what isolates it."""
+
+    @property
+    def isolation(self) -> Isolation:
+        """As it was proved when the sandbox was opened."""
+        ...
+
+
 class ScriptedSandbox:
     """Answers from a table, or by a function, and remembers what it was asked."""
 
