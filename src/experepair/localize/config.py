@@ -1,0 +1,62 @@
+"""Everything that tunes the ranking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel
+
+
+class Weights(BaseModel, frozen=True, extra="forbid"):
+    """What each signal counts; each is scaled to 0..1 over the files first. Zero leaves a signal out."""
+
+    code: float = 1.0
+    """The whole issue against text, path, names and docstrings of a file (BM25F)."""
+    title: float = 1.0
+    """The issue's title against the same."""
+    mention: float = 0.8
+    """Paths, traceback frames, modules and identifiers that the issue names."""
+    history: float = 0.5
+    """Past commits that speak of the same."""
+    best: float = 0.5
+    """The best function of a file."""
+    plain: float = 0.3
+    """The whole issue against the text alone, hardly normalized by length."""
+    repairs: float = 0.5
+    """Past repairs that memory recalls."""
+
+
+class FunctionWeights(BaseModel, frozen=True, extra="forbid"):
+    """What each signal counts for a function, within the best files."""
+
+    file: float = 0.7
+    """The score of its file."""
+    code: float = 0.7
+    """The whole issue against its text and qualified name."""
+    title: float = 0.5
+    """The issue's title against the same."""
+    mention: float = 0.7
+    """Names and traceback frames in the issue."""
+
+
+class RankingConfig(BaseModel, frozen=True, extra="forbid"):
+    """Settings of the ranking."""
+
+    weights: Weights = Weights()
+    function_weights: FunctionWeights = FunctionWeights()
+    top_files: int = 50
+    """Files in a ranking; 0 means all."""
+    function_files: int = 20
+    """Functions are ranked within this many best files."""
+    top_functions: int = 100
+    """Functions that are kept, over all files."""
+    include_tests: bool = False
+    """Whether test files are ranked like others."""
+    max_issue_characters: int = 100_000
+    """What follows in a longer issue isn't read; 0 means no limit."""
+    max_query_terms: int = 400
+    """The rarest terms of the issue that are searched for."""
+    max_file_bytes: int = 16 << 20
+    """Larger files are known by their paths only; 0 means no limit."""
+    cache: Path | None = None
+    """Folder of the cache; None means the user's own."""
