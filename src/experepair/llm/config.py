@@ -39,7 +39,7 @@ class ModelConfig(BaseModel, frozen=True, extra="forbid"):
     """One model of one provider. Keys are no part of it: they come from the environment."""
 
     name: str = Field(min_length=1)
-    """"provider:name", as in "anthropic:claude-sonnet-4-5"; "manual" waits for replies in files."""
+    """"provider:name", as in "anthropic:claude-sonnet-5-5"; "manual" waits for replies in files."""
     base_url: str | None = None
     """Where an API compatible with the provider's is served; None means the provider's own."""
     temperature: float | None = Field(default=None, ge=0, le=2)

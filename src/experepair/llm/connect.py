@@ -28,7 +28,7 @@ def connect(config: ModelConfig) -> Model[Any]:
     provider, _, model = config.name.partition(":")
     if not provider or not model:
         raise UsageError(
-            f"the model {config.name!r} isn't PROVIDER:NAME, as in anthropic:claude-sonnet-4-5, "
+            f"the model {config.name!r} isn't PROVIDER:NAME, as in anthropic:claude-sonnet-5-5, "
             "openai:gpt-4.1 or ollama:qwen3-coder"
         )
     _check_url(config)
