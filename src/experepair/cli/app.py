@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 import experepair
-from experepair.cli import demo, doctor, fix, localize
+from experepair.cli.demo import demo
+from experepair.cli.doctor import doctor
+from experepair.cli.fix import fix
+from experepair.cli.localize import localize
 from experepair.errors import ExpeRepairError
 
 app = typer.Typer(
@@ -19,10 +22,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("fix")(fix.fix)
-app.command("localize")(localize.localize)
-app.command("doctor")(doctor.doctor)
-app.command("demo")(demo.demo)
+app.command("fix")(fix)
+app.command("localize")(localize)
+app.command("doctor")(doctor)
+app.command("demo")(demo)
 
 
 def _version(value: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,21 +16,12 @@ from experepair.domain.roles import Role
 from experepair.domain.text import visible
 from experepair.errors import UsageError
 from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
+from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
 
 REPOSITORY_FILE = "experepair.toml"
 """Settings that a repository brings with it."""
-
-
-class SandboxKind(StrEnum):
-    """What isolates the executions."""
-
-    AUTO = "auto"
-    """What a probe proved by running."""
-    BUBBLEWRAP = "bubblewrap"
-    NONE = "none"
-    """Nothing: commands run with the user's own rights, in a copy of the tree."""
 
 
 class Settings(BaseSettings):
@@ -61,7 +51,8 @@ class Settings(BaseSettings):
     """Cap on the cost of the run in US dollars."""
     max_tokens: int | None = Field(default=None, ge=0)
     """Cap on the tokens of the run, prompts and replies together."""
-    sandbox: SandboxKind = SandboxKind.AUTO
+    sandbox: Kind = Kind.AUTO
+    """What isolates the executions."""
     python: str | None = None
     """Interpreter that the scripts and tests run on."""
     rootfs: Path | None = None
@@ -112,6 +103,11 @@ class Settings(BaseSettings):
             max_cost_usd=self.max_cost,
             max_tokens=self.max_tokens,
         )
+
+    def replayed_config(self) -> ModelsConfig:
+        """The same for a run that a journal or a script answers: no model need be named."""
+        named = self if self.model else self.model_copy(update={"model": "replay:journal"})
+        return named.models_config()
 
     def _model(self, name: str, price: Price | None) -> ModelConfig:
         return ModelConfig(
