@@ -60,3 +60,16 @@ class RankingConfig(BaseModel, frozen=True, extra="forbid"):
     """Larger files are known by their paths only; 0 means no limit."""
     cache: Path | None = None
     """Folder of the cache; None means the user's own."""
+
+
+class HistoryConfig(BaseModel, frozen=True, extra="forbid"):
+    """How past commits are read and weighed."""
+
+    commits: int = 5000
+    """Newest ancestors that touch source files; at most twice as many are looked at."""
+    top: int = 50
+    """Most similar commits that speak."""
+    max_files: int = 10
+    """Commits that touch more source files don't speak."""
+    half_life: float = 2000.0
+    """After this many newer commits a commit counts half."""
