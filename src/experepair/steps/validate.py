@@ -112,13 +112,12 @@ async def _refine(
 ) -> ExpeRepairError | None:
     """Sample refined patches, spread over the distinct passing candidates; returns what stopped it, if anything."""
     parents = progress.passing
-    shares = {parent: len(range(i, kit.config.refinements, len(parents))) for i, parent in enumerate(parents)}
-    outcomes = await all_of(
-        _refinements(issue, places, parent, share, kit) for parent, share in shares.items() if share
-    )
+    total = kit.config.refinements
+    shares = [(parent, len(range(i, total, len(parents)))) for i, parent in enumerate(parents[:total])]
+    outcomes = await all_of(_refinements(issue, places, parent, share, kit) for parent, share in shares)
     numbered: list[tuple[Candidate, str]] = []
     error: ExpeRepairError | None = None
-    for (texts, failure), parent in zip(outcomes, (p for p, share in shares.items() if share), strict=True):
+    for (texts, failure), (parent, _) in zip(outcomes, shares, strict=True):
         numbered.extend((parent, text) for _, text in texts)
         error = error or failure
     samples = [Sample(f"R{i}", text, 1, parent.name) for i, (parent, text) in enumerate(numbered, 1)]
