@@ -19,6 +19,7 @@ _STAGE = "/stage"
 _SCRATCH = f"{_STAGE}/scratch"
 _OWN = "/run/experepair"
 _INODES_PER_MB = 256
+_OVERLAY_OPTIONS = "nosuid,nodev,index=off"
 
 
 class Copy(StrEnum):
@@ -123,7 +124,7 @@ def _outer(ground: Ground, execution: Execution) -> list[str]:
     argv = [str(ground.bwrap), "--unshare-pid", "--die-with-parent"]
     if not ground.root:
         argv += ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
-    # The inner bwrap needs the host's /proc, or the kernel refuses it one of its own, and a /tmp to begin in.
+    # Where no whole /proc is to be seen, the kernel allows no new one; /tmp is where the inner bwrap begins.
     argv += ["--dev-bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev", "--dir", "/tmp"]  # noqa: S108
     for name in SYSTEM:
         argv += ["--ro-bind-try", f"/{name}", f"/{name}"]
@@ -146,13 +147,15 @@ def _drop(root: bool) -> list[str]:
 
 def _mounts(ground: Ground, execution: Execution) -> str:
     """Shell text that mounts what the inner bwrap binds, then becomes its arguments."""
+    # The inner bwrap looks itself up in /proc, which must be that of the outer pid namespace, and without the read-only
+    # covers of bwrap's own --proc, or the kernel refuses a further /proc to the inner one.
+    lines = ["set -e", "mount -t proc proc /proc"]
     if ground.copy is Copy.COPIED:
-        return 'exec "$@"'
+        return "\n".join([*lines, 'exec "$@"'])
     size = execution.limits.disk_mb
     disk = _SCRATCH if ground.copy is Copy.OVERLAY else f"{_STAGE}/disk"
     layers = f"{_STAGE}/changes:{_STAGE}/tree" if execution.layered else f"{_STAGE}/tree"
-    lines = [
-        "set -e",
+    lines += [
         f"mount -t tmpfs -o size={size}m,nr_inodes={size * _INODES_PER_MB},mode=0755,nosuid,nodev scratch {_SCRATCH}",
         f"cd {_SCRATCH}",
         f"mkdir {disk}/upper {disk}/work tree tmp home shm",
@@ -161,7 +164,7 @@ def _mounts(ground: Ground, execution: Execution) -> str:
     if ground.root:
         lines.append(f"chown {UNPRIVILEGED_ID}:{UNPRIVILEGED_ID} {disk}/upper tmp home shm")
     lines.append(
-        f"mount -t overlay -o nosuid,nodev,index=off{'' if ground.root else ',userxattr'},"
+        f"mount -t overlay -o {_OVERLAY_OPTIONS}{'' if ground.root else ',userxattr'},"
         f"lowerdir={layers},upperdir={disk}/upper,workdir={disk}/work overlay tree"
     )
     lines += [f"rm -f {shlex.quote('tree/' + path)}" for path in execution.removed]

@@ -60,7 +60,7 @@ def launcher(
     lines += [
         "set +e",
         "exec 3>&2 2>/dev/null",
-        '"$@" 2>&3 3>&-',
+        '(exec "$@" 2>&3 3>&-)',
         "code=$?",
         f"cd {shlex.quote(collect_root)}",
     ]
