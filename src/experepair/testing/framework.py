@@ -21,7 +21,7 @@ __all__ = ["Framework", "Read", "Target", "TestRun", "is_test_file", "recognise"
 Read = Callable[[str], bytes | None]
 """Content of a file by path, None for what isn't there."""
 
-_TEST_FILE = re.compile(r"test_.*\.py|.*_tests?\.py|tests?\.py")
+_TEST_FILE = re.compile(r"(unit)?test_.*\.py|.*_tests?\.py|tests?\.py")
 _PYTEST_SECTIONS = {
     "pytest.ini": rb"",
     ".pytest.ini": rb"",

@@ -14,6 +14,7 @@ from experepair.testing.framework import Read, is_test_file
 from experepair.testing.run import module_name
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_SPLIT = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])")
 _IN_CODE = re.compile(r"```.*?```|`[^`\n]+`|\b\w+\(", re.DOTALL)
 _IMPORT = re.compile(
     rb"(?m)^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]+))"
@@ -28,13 +29,15 @@ class RelatedConfig(BaseModel, frozen=True, extra="forbid"):
     named_in_issue: float = 6.0
     """The issue names the test file by its path or name."""
     same_name: float = 4.0
-    """The file is named after a touched module (test_forms.py for forms.py)."""
+    """It is named after a touched module (test_forms.py); divided by 1 + log of how many are."""
     imports: float = 3.0
-    """It imports a touched module; divided by the logarithm of how many tests do."""
+    """It imports a touched module; divided by 1 + log of how many do."""
     beside: float = 2.0
-    """Share of the touched file's folders and name that its own path has."""
+    """Share of the words of a touched file's path that its own path has, rare ones counting more."""
     words: float = 3.0
     """Share of the issue's code-like words that it uses, rare ones counting more."""
+    path_words: float = 1.0
+    """Share of the words of its own path that the issue has, rare ones counting more."""
     issue_chars: int = 20_000
     """How much of the issue is read, in characters."""
 
@@ -64,6 +67,7 @@ def related_tests(
     issue = issue_text[: config.issue_chars]
     total: Counter[str] = Counter(_named(issue, tests, config.named_in_issue))
     total.update(_used(_code_words(issue), contents, config.words))
+    total.update(_spoken_of(issue, tests, config.path_words))
     for path in dict.fromkeys(touched):
         total.update(_alike(path, tests, config))
         total.update(_importing(path, contents, config.imports))
@@ -109,16 +113,32 @@ def _used(words: Mapping[str, int], contents: Mapping[str, bytes], weight: float
     return {test: weight * score / whole for test, score in scores.items()}
 
 
+def _spoken_of(issue: str, tests: Sequence[str], weight: float) -> Mapping[str, float]:
+    said = {part.lower().removesuffix("s") for word in _WORD.findall(issue) for part in _SPLIT.split(word)}
+    own = {test: _words_of(test) for test in tests}
+    having = Counter(word for words in own.values() for word in words)
+    rarity = {word: math.log(1 + len(tests) / count) for word, count in having.items()}
+    return {
+        test: weight * sum(rarity[word] for word in words & said) / sum(rarity[word] for word in words)
+        for test, words in own.items()
+        if words & said
+    }
+
+
 def _alike(path: str, tests: Sequence[str], config: RelatedConfig) -> Mapping[str, float]:
-    """What the paths of tests have of a touched file's path."""
-    touched = _parts(path)
-    last = touched[-1] if touched else ""
-    scores = {}
-    for test in tests:
-        own = _parts(test)
-        shared = len(set(touched) & set(own)) / len(set(touched) | set(own)) if touched and own else 0.0
-        same = bool(own) and last in {own[-1], "".join(own[-2:]), "_".join(own[-2:])}
-        scores[test] = config.beside * shared + config.same_name * same + config.same_name * (test == path)
+    """What the paths of tests have of a touched file's path; what few tests have counts more."""
+    touched = _words_of(path)
+    own = {test: _words_of(test) for test in tests}
+    having = Counter(word for words in own.values() for word in words)
+    rarity = {word: math.log(1 + len(tests) / (1 + having[word])) for word in touched}
+    whole = sum(rarity.values()) or 1.0
+    named_same = [test for test in tests if _names(test) & _names(path)]
+    same = config.same_name / (1 + math.log(max(1, len(named_same))))
+    scores = Counter(
+        {test: config.beside * sum(rarity[w] for w in touched & own[test]) / whole for test in tests}
+    )
+    scores.update(dict.fromkeys(named_same, same))
+    scores.update({path: config.same_name} if path in own else {})
     return scores
 
 
@@ -126,6 +146,17 @@ def _parts(path: str) -> list[str]:
     """Folders and name without what only says that it is a test: sympy/core/tests/test_add.py is sympy, core, add."""
     parts = [_TEST_PARTS.sub("", part).strip("_") for part in PurePosixPath(path.removesuffix(".py")).parts]
     return [part for part in parts if part and part not in {"__init__", "init", "src", "lib"}]
+
+
+def _names(path: str) -> set[str]:
+    """What a test of this file may be called: by its name, or by the folder that it is in as well."""
+    parts = _parts(path)
+    return {parts[-1], "_".join(parts[-2:]), "".join(parts[-2:])} if parts else set()
+
+
+def _words_of(path: str) -> set[str]:
+    """The words of a path, plural or not: model_fields and models/fields are the same two."""
+    return {word.removesuffix("s") for part in _parts(path) for word in part.split("_") if word}
 
 
 def _importing(path: str, contents: Mapping[str, bytes], weight: float) -> Mapping[str, float]:
