@@ -30,7 +30,7 @@ class ManualModel:
     """
 
     def __init__(
-        self, folder: Path, asked: Callable[[Path], None] | None = None, *, poll_s: float = 0.5
+        self, folder: Path, asked: Callable[[Path], object] | None = None, *, poll_s: float = 0.5
     ) -> None:
         self._folder, self._asked, self._poll_s = folder, asked, poll_s
 

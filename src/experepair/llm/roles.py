@@ -48,7 +48,7 @@ class Models:
         *,
         replay: Model | None = None,
         manual_folder: Path | None = None,
-        on_prompt: Callable[[Path], None] | None = None,
+        on_prompt: Callable[[Path], object] | None = None,
         seed: int | None = None,
     ) -> Models:
         """Models as configured, journalled and paid from the ledger.
