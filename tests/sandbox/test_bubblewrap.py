@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from boxes import Box
 from experepair.domain.command import Command, Ended
 from experepair.errors import SandboxUnavailable, UsageError
 from experepair.sandbox.bubblewrap import BubblewrapSandbox
 from experepair.sandbox.bwrap_command import Copy
 from experepair.sandbox.interpreter import Interpreter, find_interpreter
 from experepair.sandbox.sandbox import Limits
-from sandbox.conftest import Box
 
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="about commands of root")
 

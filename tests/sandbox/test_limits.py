@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 import experepair
+from boxes import Box
 from experepair.domain.command import Command, Ended
 from experepair.sandbox.bubblewrap import BubblewrapSandbox
 from experepair.sandbox.bwrap_command import Copy
 from experepair.sandbox.launcher import launcher
 from experepair.sandbox.run_folder import sweep
 from experepair.sandbox.sandbox import Limits
-from sandbox.conftest import Box
 
 FORK = """
 import os, time

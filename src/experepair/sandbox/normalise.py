@@ -7,15 +7,14 @@ import re
 
 from experepair.sandbox.interpreter import Interpreter
 
-_NOT_IN_PATH = r"(?<![\w./+@~-])"
-_STARTS = r"(?:(?<![\w./+@~-])|(?<=file://))"
+_STARTS = r"(?<![\w./+@~-])(?<!<python>)"
 _ENDS = r"(?![\w+@~-]|\.\w)"
 
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.MULTILINE), replacement)
     for pattern, replacement in (
         # Any installed Python's library, wherever it is: /opt/x/lib/python3.11/json/... -> <python>/json/...
-        (_NOT_IN_PATH + r"/[\w./+@~-]*?/lib(?:64)?/(?:python|pypy)\d(?:\.\d+)?(?=/)", "<python>"),
+        (_STARTS + r"/[\w./+@~-]*?/lib(?:64)?/(?:python|pypy)\d(?:\.\d+)?(?=/)", "<python>"),
         # Frames outside the tree move with the version of what is installed.
         (r'(File "<python>[^"\n]*", line )\d+', r"\1?"),
         (r"^(<python>[^\s:]*:)\d+(?=:)", r"\1?"),
@@ -54,7 +53,7 @@ def normalise(text: str, *, root: str, interpreter: Interpreter) -> str:
 @functools.lru_cache(maxsize=16)
 def _rules(root: str, python: str, prefixes: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
     """Rules for this tree and interpreter, then those for everyone; the longest paths first."""
-    rules = [(_path(python), "<python>")]
+    rules = [(re.compile("(?<=file://)" + re.escape(root) + _ENDS), "/repo"), (_path(python), "<python>")]
     for prefix in sorted(prefixes, key=len, reverse=True):
         library = r"(?:/lib(?:64)?/(?:python|pypy)\d(?:\.\d+)?(?=/))?"
         rules.append((_path(prefix, library), "<python>"))

@@ -1,0 +1,124 @@
+"""What doctor is told, and which sandbox is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from boxes import base_interpreter
+from experepair.domain.command import Command
+from experepair.errors import SandboxUnavailable
+from experepair.sandbox import proof
+from experepair.sandbox.open import Kind, open_sandbox
+from experepair.sandbox.probe import probe
+from experepair.sandbox.remedy import remedy
+
+BWRAP = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
+@BWRAP
+def test_bubblewrap_is_proved_promise_by_promise_and_quickly() -> None:
+    before = time.process_time()
+    reports = {report.backend: report for report in probe()}
+    assert time.process_time() - before < 1
+    report = reports["bubblewrap"]
+    assert report.works, report
+    assert {each.promise for each in report.proofs if each.kept} == {
+        "network cut",
+        "home and environment hidden",
+        "no privileges",
+        "process limit",
+        "disk limit",
+        "private tree, .git read-only",
+        "time limit",
+    }
+    assert not reports["docker"].works
+    assert not reports["podman"].works
+
+
+def test_the_proof_notices_where_nothing_is_isolated(tmp_path: Path) -> None:
+    """Run without a sandbox, with only the disk limited, so that the test fills nothing."""
+    (tmp_path / ".git").mkdir()
+    source = Path(proof.__file__).read_bytes()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 65536; exec "$@"', "sh", sys.executable, "-I", "-",
+             str(server.getsockname()[1]), "none", str(tmp_path)],
+            input=source, capture_output=True, cwd=tmp_path, env={"HOME": str(tmp_path)}, check=True,
+        )  # fmt: skip
+    results = json.loads(done.stdout)
+    assert "reached" in results["network cut"]
+    assert "sees" in results["home and environment hidden"]
+    assert "60 processes" in results["process limit"]
+    assert "16 MiB" in results["disk limit"]
+    assert "wrote" in results["private tree, .git read-only"]
+
+
+def test_without_bubblewrap_the_report_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    report = probe()[0]
+    assert not report.works
+    assert "apt-get install bubblewrap" in report.remedy
+
+
+def test_what_the_kernel_refuses_has_its_remedy(tmp_path: Path) -> None:
+    for folder in ("user", "kernel"):
+        (tmp_path / folder).mkdir()
+    outside = tmp_path / "root"
+    outside.mkdir()
+
+    def advice() -> str:
+        return remedy("refused", sysctl=tmp_path, root=outside)
+
+    if shutil.which("bwrap"):
+        assert "doctor" in advice()
+        (outside / ".dockerenv").touch()
+        assert "--security-opt" in advice()
+        (tmp_path / "kernel/apparmor_restrict_unprivileged_userns").write_text("1\n")
+        assert "flags=(unconfined)" in advice()
+        (tmp_path / "kernel/unprivileged_userns_clone").write_text("0\n")
+        assert "unprivileged_userns_clone=1" in advice()
+        (tmp_path / "user/max_user_namespaces").write_text("0\n")
+    assert ("max_user_namespaces" if shutil.which("bwrap") else "install") in advice()
+
+
+def opened(kind: str, tree: Path) -> tuple[str, str]:
+    async def main() -> tuple[str, str]:
+        async with open_sandbox(
+            kind,
+            tree=tree,
+            mount_at=Path("/home/x/y"),
+            interpreter=base_interpreter(),
+            run_root=tree.parent / "run",
+        ) as sandbox:
+            return sandbox.isolation.backend, (await sandbox.run(Command(("cat", "run.sh")))).stdout
+
+    return asyncio.run(main())
+
+
+@BWRAP
+@pytest.mark.parametrize("kind", ["auto", "bubblewrap"])
+def test_auto_takes_bubblewrap_where_it_works(kind: str, tree: Path) -> None:
+    assert opened(kind, tree) == ("bubblewrap", "#!/bin/sh\necho original\n")
+    assert list((tree.parent / "run").iterdir()) == []
+
+
+def test_none_is_taken_only_when_it_is_asked_for(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert opened(Kind.NONE, tree)[0] == "none"
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
+        opened("auto", tree)
+
+
+@pytest.mark.parametrize("kind", ["docker", "podman"])
+def test_containers_are_refused_in_words(kind: str, tree: Path) -> None:
+    with pytest.raises(SandboxUnavailable, match=f"--sandbox {kind} is not there yet"):
+        opened(kind, tree)
