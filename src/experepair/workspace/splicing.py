@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from experepair.workspace.matching import Match
 
@@ -107,7 +108,10 @@ class _Indentation:
             if theirs.strip():
                 self._known.setdefault(_indent(theirs), []).append((i, _indent(ours)))
         self._unit = _unit([ours for _, _, ours in pairs]) or _unit(lines) or "    "
-        self._their_unit = _columns(_unit(written) or "    ")
+        # larger differences are from lines that lost their indentation, and continuation lines
+        self._their_unit = min(
+            (columns for step in _steps(written) if (columns := _columns(step)) > 1), default=4
+        )
 
     def fit(self, line: str, at: int) -> str:
         """The line as the file would indent it, when it takes the place of line `at` of the original."""
@@ -144,15 +148,18 @@ def _columns(indent: str) -> int:
     return len(indent.expandtabs(4))
 
 
-def _unit(lines: Sequence[str]) -> str:
-    """One step of indentation: a tab, or the most frequent difference between a line and the one it is below."""
+def _steps(lines: Sequence[str]) -> Counter[str]:
+    """The differences in indentation between a line and the one above it, where it is deeper."""
     steps: Counter[str] = Counter()
-    previous = ""
-    for line in lines:
-        if line.strip():
-            indent = _indent(line)
-            if indent.startswith(previous) and indent != previous:
-                step = indent[len(previous) :]
-                steps["\t" if "\t" in step else step] += 1
-            previous = indent
-    return steps.most_common(1)[0][0] if steps else ""
+    indents = [_indent(line) for line in lines if line.strip()]
+    for above, indent in pairwise(indents):
+        if indent.startswith(above) and indent != above:
+            step = indent[len(above) :]
+            steps["\t" if "\t" in step else step] += 1
+    return steps
+
+
+def _unit(lines: Sequence[str]) -> str:
+    """One step of indentation; the most frequent difference, of several the smallest."""
+    steps = _steps(lines)
+    return max(steps, key=lambda step: (steps[step], -len(step)), default="")
