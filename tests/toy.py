@@ -137,3 +137,28 @@ def model(**replies: str | tuple[str, ...]) -> ScriptedModel:
         return texts[min(number, len(texts) - 1)]
 
     return ScriptedModel(answer)
+
+
+_TASKS = {
+    "write a minimal Python script that reproduces": Role.REPRODUCE,
+    "decide whether the failure that its output shows": Role.JUDGE,
+    "choose the files that must be changed": Role.LOCALIZE,
+    "name the places in these files": Role.LOCALIZE,
+    "resolve the issue, in two phases": Role.PATCH,
+    "Write a better one.": Role.REFINE,
+    "write a validation test": Role.VALIDATE,
+    "choose the patch that resolves the issue best": Role.REVIEW,
+}
+
+
+def role_of(prompt: str) -> Role:
+    """Which role a prompt is for, by its task."""
+    return next(role for task, role in _TASKS.items() if task in prompt)
+
+
+def reply_to(prompt: str) -> str:
+    """A good reply to a prompt of the toy's repair, for a stub that sees only what is on the wire."""
+    role = role_of(prompt)
+    if role is Role.LOCALIZE:
+        return REPLIES[role]["name the places in these files" in prompt]
+    return OTHER if role is Role.REFINE else REPLIES[role][0]

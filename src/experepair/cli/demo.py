@@ -27,7 +27,7 @@ def demo(
     from experepair.cli.display import display
     from experepair.cli.fix import conclude
     from experepair.llm.replay import ReplayModel
-    from experepair.session import demo as data
+    from experepair.demo import bug as data
     from experepair.session.repair import repair
 
     console = Console()

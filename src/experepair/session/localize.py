@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experepair.domain.place import Ranking
+from experepair.localize.history import History
 from experepair.localize.rank import rank
 from experepair.localize.source import GitSource
 from experepair.session.issues import read_issue
@@ -26,4 +27,4 @@ def localize(repo: Path | str, issue: str, *, commit: str = "HEAD") -> Ranking:
     given = read_issue(issue, repository.scope)
     resolved = repository.resolve(commit)
     source = GitSource(repository.root, resolved)
-    return rank(given.text, source, history=None)
+    return rank(given.text, source, history=History(repository.root, resolved))

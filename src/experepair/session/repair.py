@@ -20,6 +20,7 @@ from experepair.journal.journal import Journal
 from experepair.llm.ledger import Ledger
 from experepair.llm.model import Model
 from experepair.llm.roles import Models, check_affordable
+from experepair.localize.history import History
 from experepair.localize.rank import rank
 from experepair.localize.source import GitSource
 from experepair.memory.memory import Memory, NoMemory
@@ -181,7 +182,7 @@ async def _opened(
         )
         models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
         source = GitSource(tree.root)
-        history = None
+        history = History(repository.root, commit)
         kit = Kit(
             run_id=run_id,
             models=models,

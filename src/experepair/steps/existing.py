@@ -30,10 +30,11 @@ class Regression:
 
 @dataclass
 class ExistingTests:
-    """Related tests, measured once on the untouched code while models are being waited for."""
+    """Related tests, run beside everything else: while models are being waited for, processors are idle."""
 
     files: tuple[str, ...] = ()
     _baseline: asyncio.Task[Baseline] | None = field(default=None, repr=False)
+    _reports: dict[str, asyncio.Task[Regression]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def start(cls, issue: Issue, touched: Sequence[str], kit: Kit) -> ExistingTests:
@@ -49,16 +50,26 @@ class ExistingTests:
         budget = 2 * kit.config.existing_tests_time_s
         return cls(files, asyncio.create_task(baseline(kit, kit.framework, files, budget)))
 
+    def begin(self, candidate: Candidate, kit: Kit) -> None:
+        """Run them on a candidate, as soon as the untouched code has been measured; once a candidate."""
+        if self._baseline is not None and candidate.name not in self._reports:
+            self._reports[candidate.name] = asyncio.create_task(self._compare(self._baseline, candidate, kit))
+
     async def compare(self, candidate: Candidate, kit: Kit) -> Regression:
-        """Run them on a candidate, as soon as the untouched code has been measured."""
-        if self._baseline is None:
-            return Regression()
-        before = await self._baseline
-        report = await compare(kit, before, candidate.changes, kit.config.existing_tests_time_s)
-        return Regression(len(before.stable), report.broken, len(report.unknown))
+        """What they say of a candidate."""
+        self.begin(candidate, kit)
+        report = self._reports.get(candidate.name)
+        return await report if report else Regression()
 
     async def close(self) -> None:
         """Stop what is still running."""
-        if self._baseline is not None and not self._baseline.done():
-            self._baseline.cancel()
-            await asyncio.gather(self._baseline, return_exceptions=True)
+        tasks = [task for task in (self._baseline, *self._reports.values()) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @staticmethod
+    async def _compare(measured: asyncio.Task[Baseline], candidate: Candidate, kit: Kit) -> Regression:
+        before = await measured
+        report = await compare(kit, before, candidate.changes, kit.config.existing_tests_time_s)
+        return Regression(len(before.stable), report.broken, len(report.unknown))

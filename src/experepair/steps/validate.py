@@ -36,6 +36,8 @@ async def validate(
     progress: Progress,
 ) -> OutcomeTable:
     """Refine beside writing validation tests, then run every test on every candidate."""
+    for candidate in progress.passing:
+        existing.begin(candidate, kit)
     written, error = await both(
         _write_tests(issue, places, reproduction, kit), _refine(issue, places, reproduction, kit, progress)
     )
