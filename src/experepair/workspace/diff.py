@@ -83,7 +83,11 @@ def _applied(index: Scratch, patch: str) -> str | None:
     """Apply a diff to an index; the reason when that can't be done, or makes anything but regular files."""
     if not patch.strip():
         return "the patch is empty"
-    applied = index.git.attempt(*_APPLY, "--cached", "-", stdin=_bytes(patch))
+    try:
+        data = _bytes(patch)
+    except UnicodeEncodeError:
+        return "the patch isn't valid UTF-8"
+    applied = index.git.attempt(*_APPLY, "--cached", "-", stdin=data)
     if applied.exit_code:
         return f"the patch doesn't apply: {applied.stderr}"
     changed = index.changed()
@@ -96,8 +100,7 @@ def _applied(index: Scratch, patch: str) -> str | None:
 
 
 def _bytes(patch: str) -> bytes:
-    text = patch if patch.endswith("\n") else f"{patch}\n"
-    return text.encode("utf-8", "backslashreplace")
+    return (patch if patch.endswith("\n") else f"{patch}\n").encode()
 
 
 def _owner(path: Path) -> tuple[int, int]:
