@@ -148,6 +148,28 @@ def test_anthropic_is_told_to_cache_what_lasts_and_what_later_samples_share() ->
     ]
 
 
+def test_the_angle_of_a_sample_stands_behind_what_is_cached_for_all_samples() -> None:
+    with StubProvider() as stub:
+        config = ModelConfig(name="anthropic:claude-sonnet-5-5", base_url=stub.url)
+        for sample in range(4):
+            ask(config, Request(Role.PATCH, PROMPT, sample, 4), sampling=Sampling.FIRST_THEN_REST)
+    blocks = [asked.body["messages"][0]["content"] for asked in stub.asked]
+    assert all("cache_control" in shared and "cache_control" not in angle for shared, angle in blocks)
+    assert {shared["text"] for shared, _ in blocks} == {"It breaks.\n\nMend it.\n\n"}
+    assert len({angle["text"] for _, angle in blocks}) == 4
+
+
+def test_openai_is_left_to_fill_its_cache_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StubProvider() as stub:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+        config = ModelConfig(name="openai:gpt-6.1-sol")
+        reply = ask(config, Request(Role.PATCH, PROMPT, 0, 4), sampling=Sampling.FIRST_THEN_REST)
+    assert "cache" not in str(stub.asked[0].body)
+    assert stub.asked[0].body["max_completion_tokens"] == 32_768  # a model that reasons
+    assert isinstance(stub.asked[0].body["messages"][1]["content"], str)
+    assert reply.cost_usd is None  # that isn't OpenAI's URL
+
+
 def test_a_reply_carries_usage_cached_tokens_and_what_the_provider_wrote() -> None:
     usage = Usage(input=100, output=20, cached=60, cache_written=30)
     with StubProvider(lambda _: Answer("hello", usage=usage)) as stub:
@@ -275,7 +297,9 @@ def test_what_is_missing_in_the_environment_is_named_before_any_call(
         ProviderModel(ModelConfig(name=name))
 
 
-@pytest.mark.parametrize("name", ["nonesuch:x", "gpt-4o", ":x", "openai:", "test", "voyageai:voyage-3"])
+@pytest.mark.parametrize(
+    "name", ["nonesuch:x", "gpt-4o", ":x", "openai:", "test", "voyageai:voyage-3", "mistral:x"]
+)
 def test_an_unusable_name_is_a_usage_error(name: str) -> None:
     with pytest.raises(UsageError):
         ProviderModel(ModelConfig(name=name))

@@ -41,8 +41,8 @@ def connect(config: ModelConfig) -> Model[Any]:
         return infer_model(f"{kind}:{model}", provider_factory=lambda _: _provider(provider, config))
     except ImportError as error:
         raise UsageError(
-            f"the model {config.name!r} needs a package that isn't installed ({error.name or error}): "
-            f"pip install 'pydantic-ai-slim[{provider}]'"
+            f"the model {config.name!r} needs a package that isn't installed; "
+            f"pip install 'pydantic-ai-slim[{provider}]' brings it"
         ) from error
     except (UserError, ValueError, TypeError) as error:
         raise UsageError(_refusal(str(error), config)) from error
@@ -53,11 +53,11 @@ def connect(config: ModelConfig) -> Model[Any]:
 
 
 def _provider(name: str, config: ModelConfig) -> Provider[Any]:
-    from pydantic_ai.providers import infer_provider_class
+    from pydantic_ai.providers import infer_provider, infer_provider_class
 
-    made = infer_provider_class(name)
     if config.base_url is None:
-        return made()
+        return infer_provider(name)
+    made = infer_provider_class(name)
     if name in ("openai", "openai-chat"):
         return _compatible(config.base_url)
     if "base_url" in inspect.signature(made.__init__).parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from experepair.errors import UsageError
@@ -40,43 +41,46 @@ def fit(prompt: Prompt, budget: int) -> Prompt:
     Raises:
         UsageError: what must never be cut is too long by itself.
     """
-    over = prompt_tokens(prompt) - budget
-    if over <= 0:
+    if prompt_tokens(prompt) <= budget:
         return prompt
-    parts = list(prompt.parts)
-    for index in _order(parts):
-        parts[index] = _shortened(parts[index], over)
-        shorter = replace(prompt, parts=tuple(parts))
-        over = prompt_tokens(shorter) - budget
-        if over <= 0:
-            return shorter
-    kept = [f"{part.name} {estimate_tokens(part.text):,}" for part in parts if part.text]
+    for index in _order(prompt.parts):
+        prompt = _shortened(prompt, index, budget)
+        if prompt_tokens(prompt) <= budget:
+            return prompt
+    kept = [f"{part.name} {estimate_tokens(part.text):,}" for part in prompt.parts if part.text]
     sizes = ", ".join([f"system {estimate_tokens(prompt.system):,}", *kept])
     raise UsageError(
-        f"the prompt needs about {budget + over:,} tokens of {budget:,} that the model's window leaves for it "
-        f"({sizes}); give a model with a larger window, or a shorter issue"
+        f"the prompt needs about {prompt_tokens(prompt):,} tokens of {budget:,} that the model's window leaves "
+        f"for it ({sizes}); give a model with a larger window, or a shorter issue"
     )
 
 
-def _order(parts: list[Part]) -> list[int]:
+def _order(parts: Sequence[Part]) -> list[int]:
     middle = [index for index, part in enumerate(parts) if part.cut is Cut.MIDDLE and part.text]
     drop = [index for index, part in enumerate(parts) if part.cut is Cut.DROP and part.text]
     return middle + drop[::-1]
 
 
-def _shortened(part: Part, over: int) -> Part:
-    """The part with at least `over` tokens less, or without any text."""
-    if part.cut is Cut.DROP:
-        return replace(part, text="")
-    allowed = estimate_tokens(part.text) - over
-    fits, too_many = 0, len(part.text)  # characters to keep: the most that are within `allowed`
+def _shortened(prompt: Prompt, index: int, budget: int) -> Prompt:
+    """The prompt with as much of one part as the budget allows, or with nothing of it."""
+    text = prompt.parts[index].text
+    without = _with_text(prompt, index, "")
+    if prompt.parts[index].cut is Cut.DROP or prompt_tokens(without) > budget:
+        return without
+    fits, too_many = 0, len(text)  # characters to keep
     while too_many - fits > 1:
         keep = (fits + too_many) // 2
-        if estimate_tokens(_without_middle(part.text, keep)) <= allowed:
+        if prompt_tokens(_with_text(prompt, index, _without_middle(text, keep))) <= budget:
             fits = keep
         else:
             too_many = keep
-    return replace(part, text=_without_middle(part.text, fits) if fits else "")
+    return _with_text(prompt, index, _without_middle(text, fits)) if fits else without
+
+
+def _with_text(prompt: Prompt, index: int, text: str) -> Prompt:
+    parts = list(prompt.parts)
+    parts[index] = replace(parts[index], text=text)
+    return replace(prompt, parts=tuple(parts))
 
 
 def _without_middle(text: str, keep: int) -> str:

@@ -16,6 +16,7 @@ from experepair.llm.connect import connect
 from experepair.llm.fit import fit, prompt_tokens
 from experepair.llm.model import Call
 from experepair.llm.price import Tariff, cost_of, tariff, worst_case
+from experepair.llm.recording import ANGLE
 from experepair.llm.request import Cut, Prompt, Reply, Request, Usage
 from experepair.llm.translate import fault_of
 
@@ -53,7 +54,10 @@ class ProviderModel:
         self._sampling, self._call_s = sampling, call_s
         self._model = connect(config)
         profile = self._model.profile
-        self._caches = bool(profile.get("supports_cache"))
+        # OpenAI fills its cache by itself, and would stop doing so if it were told where
+        self._caches = bool(
+            profile.get("supports_cache") and not profile.get("openai_supports_prompt_cache_breakpoints")
+        )
         reasons = bool(profile.get("thinking_always_enabled") or profile.get("thinking_enabled_by_default"))
         self.max_output_tokens = config.max_output_tokens or (
             REASONING_OUTPUT_TOKENS if reasons else OUTPUT_TOKENS
@@ -171,10 +175,10 @@ def _cache_ends(request: Request, sampling: Sampling) -> list[int]:
     What stands before the first part that changes from trial to trial is found again by the next trial;
     the whole prompt by the other samples, if they come later.
     """
-    parts = [part for part in request.prompt.parts if part.text]
+    parts = [part for part in request.prompt.parts if part.text and part.name != ANGLE]
     lasting = next((index for index, part in enumerate(parts) if part.cut is not Cut.NEVER), len(parts))
     ends = [lasting] if 0 < lasting < len(parts) else []
-    if request.samples > 1 and sampling is Sampling.FIRST_THEN_REST:
+    if parts and request.samples > 1 and sampling is Sampling.FIRST_THEN_REST:
         ends.append(len(parts))
     return ends
 
