@@ -72,32 +72,9 @@ def test_changes_are_laid_over_the_tree_and_keep_permissions(any_box: Box) -> No
     assert done.stdout == "changed\n�\x00\n"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "../outside",
-        "/etc/hostname",
-        "pkg/../../x",
-        "link/x",
-        "link",
-        "run.sh/x",
-        "pkg",
-        ".git/HEAD",
-        "",
-        "a\0",
-    ],
-)
-@pytest.mark.parametrize("content", [b"x", None])
-def test_a_change_that_leaves_the_tree_or_passes_through_a_link_is_refused(
-    box: Box, path: str, content: bytes | None
-) -> None:
-    with pytest.raises(UsageError, match="the change to"):
-        box.sh("true", {path: content})
-
-
-def test_changes_that_contradict_each_other_are_refused(box: Box) -> None:
-    with pytest.raises(UsageError, match="needs a folder"):
-        box.sh("true", {"new": b"", "new/er": b""})
+def test_a_change_that_leaves_the_tree_is_refused_before_anything_runs(box: Box) -> None:
+    with pytest.raises(UsageError, match="leaves the tree"):
+        box.sh("true", {"../outside": b""})
 
 
 @pytest.mark.parametrize(
@@ -211,16 +188,18 @@ def test_a_command_that_ignores_its_stdin_ends_normally(box: Box) -> None:
     assert box.run(Command(("true",), stdin=b"x" * 1_000_000)).exit_code == 0
 
 
-@pytest.mark.parametrize("collect", [(), ("out",)])
-@pytest.mark.parametrize(
-    ("text", "code", "ended"),
-    [("exit 3", 3, Ended.EXITED), ("kill -9 $$", 137, Ended.KILLED), ("kill -SEGV $$", 139, Ended.KILLED)],
-)
-def test_exit_codes_are_those_of_a_shell(
-    any_box: Box, text: str, code: int, ended: Ended, collect: tuple[str, ...]
-) -> None:
-    done = any_box.run(Command(("sh", "-c", text), collect=collect))
-    assert (done.exit_code, done.ended, done.stderr) == (code, ended, "")
+def test_exit_codes_are_those_of_a_shell(any_box: Box) -> None:
+    async def scenario(sandbox: BubblewrapSandbox) -> None:
+        for text, code, ended in (
+            ("exit 3", 3, Ended.EXITED),
+            ("kill -9 $$", 137, Ended.KILLED),
+            ("kill -SEGV $$", 139, Ended.KILLED),
+        ):
+            for collect in ((), ("out",)):
+                done = await sandbox.run(Command(("sh", "-c", text), collect=collect))
+                assert (done.exit_code, done.ended, done.stderr) == (code, ended, ""), text
+
+    any_box.use(scenario)
 
 
 def test_a_program_that_is_not_there_is_a_result(box: Box) -> None:

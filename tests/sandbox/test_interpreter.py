@@ -193,3 +193,10 @@ def test_in_another_root_paths_and_links_are_those_of_that_root(repo: Path, tmp_
             find_interpreter(repo, python, rootfs=rootfs)
     with pytest.raises(UsageError, match="not a folder"):
         find_interpreter(repo, rootfs=tmp_path / "absent")
+
+
+def test_an_interpreter_that_can_not_be_looked_at_is_a_clear_error(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    for python in (str(tmp_path / "loop"), "x" * 5000, str(tmp_path / "closed" / "python")):
+        with pytest.raises(UsageError):
+            find_interpreter(repo, python)

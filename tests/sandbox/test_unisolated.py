@@ -38,7 +38,7 @@ def sh(text: str, *collect: str) -> Command:
 def test_commands_run_in_a_copy_with_the_changes_and_bring_files_back(tree: Path) -> None:
     done = run(
         tree,
-        sh("./run.sh; ls pkg; rm -r pkg; echo x >out; chmod 0 .; exit 4", "out"),
+        sh("./run.sh; ls pkg; rm -r pkg; echo x >out; mkdir d; touch d/f; chmod 0 d; exit 4", "out"),
         {"run.sh": b"#!/bin/sh\necho changed\n", "pkg/__init__.py": None, "pkg/new": b""},
     )
     assert (done.exit_code, done.stdout) == (4, "changed\nnew\n")

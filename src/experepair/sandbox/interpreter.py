@@ -58,9 +58,17 @@ def find_interpreter(
     Raises:
         UsageError: there is none, or the named one isn't a Python that can be bound.
     """
-    if rootfs is not None:
-        return _in_rootfs(rootfs, python)
-    environ = os.environ if environ is None else environ
+    try:
+        if rootfs is not None:
+            return _in_rootfs(rootfs, python)
+        return _on_host(repo, python, os.environ if environ is None else environ)
+    except OSError as error:
+        raise UsageError(
+            f"the interpreter can't be examined: {error.filename!r}: {error.strerror}; give --python another one"
+        ) from error
+
+
+def _on_host(repo: Path, python: str | None, environ: Mapping[str, str]) -> Interpreter:
     if python is not None:
         return _resolve(_named(python, environ), "--python", repo)
     own = Path(sys.prefix).resolve()

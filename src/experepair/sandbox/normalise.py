@@ -7,7 +7,8 @@ import re
 
 from experepair.sandbox.interpreter import Interpreter
 
-_STARTS = r"(?<![\w./+@~-])(?<!<python>)"
+# What a replacement ends with doesn't begin a path either, or a second pass would find more than the first.
+_STARTS = r"(?<![\w./+@~…-])(?<!<python>)(?<!<time>)"
 _ENDS = r"(?![\w+@~-]|\.\w)"
 
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
