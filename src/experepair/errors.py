@@ -3,6 +3,7 @@
     ExpeRepairError                exit status of `fix`
     ├── UsageError                 2   something given is wrong: a flag, a file, a setting, a key
     ├── ProviderError              3   the model's provider refused or can't be reached
+    │   └── llm.faults.Fault           one attempt at a call; ContextTooLong below it
     ├── SandboxUnavailable         4   nothing here can isolate a command
     ├── BudgetSpent                5   a cap on cost or tokens is reached
     ├── JournalError               2   a journal can't be read, is in use, or doesn't fit

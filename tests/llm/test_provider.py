@@ -273,6 +273,13 @@ def test_a_refused_connection_is_unreachable() -> None:
     with pytest.raises(Fault) as raised:
         ask(ModelConfig(name="openai:x", base_url=closed))
     assert raised.value.kind is FaultKind.UNREACHABLE
+    assert closed in str(raised.value)
+    assert "Errno" in str(raised.value)
+
+
+def test_an_error_is_one_short_line() -> None:
+    assert len(str(fault(Answer("long\n" * 10_000, status=400)))) < 500
+    assert "\n" not in str(fault(Answer("long\n" * 10_000, status=400)))
 
 
 def test_a_key_never_shows_in_an_error() -> None:

@@ -14,7 +14,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
-_SHOWN = 400
+_SHOWN = 300
 """Characters of a provider's message that are kept."""
 
 
@@ -69,10 +69,24 @@ def _advice(status: int, config: ModelConfig) -> str:
 
 
 def _said(error: Exception) -> str:
+    """What the provider said, or what the connection broke on, in one short line without secrets."""
     body = getattr(error, "body", None)
-    text = str(body) if body else f"{error}" or type(error).__name__
+    text = str(body) if body else _reason(error)
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
             text = text.replace(value, "***")
     text = " ".join(text.split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _reason(error: Exception) -> str:
+    """The error's text, and what broke the connection, which SDKs leave in the chain of causes."""
+    if getattr(error, "status_code", None) is not None:
+        return "no message"
+    texts = [str(error) or type(error).__name__]
+    cause = error.__cause__ or error.__context__
+    while cause is not None:
+        if isinstance(cause, OSError):  # name resolution, TLS, a refused connection
+            texts[1:] = [str(cause) or type(cause).__name__]
+        cause = cause.__cause__ or cause.__context__
+    return ": ".join(texts)
