@@ -102,7 +102,7 @@ def _check_url(config: ModelConfig) -> None:
 
 
 def _refusal(reason: str, config: ModelConfig) -> str:
-    if "nknown provider" in reason or "nknown model" in reason:
+    if reason.lower().startswith(("unknown provider", "unknown model")):
         provider = config.name.partition(":")[0]
         return (
             f"unknown provider {provider!r} in the model {config.name!r}; known are anthropic, openai, google, "
