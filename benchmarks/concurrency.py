@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 import toy
-
+from experepair.domain.roles import Role
 from experepair.llm.stub import Answer, Asked, StubProvider
 from experepair.session.repair import repair
 from experepair.steps.result import Status
@@ -48,7 +48,7 @@ def measure(repository: Path, out: Path, delay_s: float) -> tuple[float, int]:
 
     def answer(asked: Asked) -> Answer:
         text = toy.reply_to(asked.text)
-        if toy.role_of(asked.text) is toy.Role.PATCH:  # four different patches that all pass
+        if toy.role_of(asked.text) is Role.PATCH:  # four different patches that all pass
             number = next(variants)
             text = toy.patch(
                 f"    # variant {number}\n    return total(values) / len(values) if values else 0.0"

@@ -145,7 +145,7 @@ _TASKS = {
     "choose the files that must be changed": Role.LOCALIZE,
     "name the places in these files": Role.LOCALIZE,
     "resolve the issue, in two phases": Role.PATCH,
-    "Write a better one.": Role.REFINE,
+    "review a candidate patch for this issue": Role.REFINE,
     "write a validation test": Role.VALIDATE,
     "choose the patch that resolves the issue best": Role.REVIEW,
 }

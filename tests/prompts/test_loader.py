@@ -36,7 +36,7 @@ def test_parts_come_in_one_order_so_that_calls_of_an_issue_share_their_beginning
     assert order == sorted(order)
     assert prompt.parts[0].name == "issue"
     refined = render(
-        "refine", issue=ISSUE, agent_task="patch", code="CODE", most_edits=3, patch="x", notes=""
+        "refine", issue=ISSUE, agent_task="patch", code="CODE", most_edits=3, patch="x", siblings=[]
     )
     assert (refined.system, refined.parts[:1]) == (prompt.system, prompt.parts[:1])
 

@@ -5,23 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import toy
 from experepair.session.repair import repair
 from experepair.steps.result import Result, Status
-
-
-@pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    return toy.repository(tmp_path / "repo")
 
 
 def test_a_repair_leaves_a_patch_that_applies_a_test_to_keep_and_the_reasons(

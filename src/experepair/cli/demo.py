@@ -26,8 +26,8 @@ def demo(
 
     from experepair.cli.display import display
     from experepair.cli.fix import conclude
-    from experepair.llm.replay import ReplayModel
     from experepair.demo import bug as data
+    from experepair.llm.replay import ReplayModel
     from experepair.session.repair import repair
 
     console = Console()

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from experepair.steps.result import Result
 
-MODELS, RUN, WHAT, LIMITS = "Models", "Execution", "What is repaired", "Limits"
-
 
 def fix(
     repo: Annotated[Path, typer.Argument(help="Folder of a git repository.", metavar="REPO")],
@@ -24,7 +22,8 @@ def fix(
     issue_author: Annotated[str | None, typer.Option(help="Who wrote the issue.")] = None,
     commit: Annotated[str, typer.Option(help="Commit to repair.")] = "HEAD",
     include_dirty: Annotated[
-        bool, typer.Option(help="Repair the work tree as it is, uncommitted changes included.")
+        bool,
+        typer.Option("--include-dirty", help="Repair the work tree as it is, uncommitted changes included."),
     ] = False,
     failing_test: Annotated[
         str | None,
@@ -45,7 +44,6 @@ def fix(
     model_refine: Annotated[str | None, typer.Option(help="Model that refines patches.")] = None,
     model_validate: Annotated[str | None, typer.Option(help="Model that writes validation tests.")] = None,
     model_review: Annotated[str | None, typer.Option(help="Model that chooses the patch.")] = None,
-    model_summarize: Annotated[str | None, typer.Option(help="Model that draws insights.")] = None,
     temperature: Annotated[
         list[str] | None,
         typer.Option(help="ROLE=T or T: temperature of one role, or of all; may be given several times."),
@@ -83,10 +81,13 @@ def fix(
         Path | None, typer.Option(help="Folder for the results (default: experepair-out/ISSUE, numbered).")
     ] = None,
     resume: Annotated[
-        bool, typer.Option(help="Go on with the run in --out; nothing that was answered is paid again.")
+        bool,
+        typer.Option(
+            "--resume", help="Go on with the run in --out; nothing that was answered is paid again."
+        ),
     ] = False,
     apply: Annotated[
-        bool, typer.Option(help="Apply the patch to the work tree when the issue is repaired.")
+        bool, typer.Option("--apply", help="Apply the patch to the work tree when the issue is repaired.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -109,7 +110,6 @@ def fix(
         Role.REFINE: model_refine,
         Role.VALIDATE: model_validate,
         Role.REVIEW: model_review,
-        Role.SUMMARIZE: model_summarize,
     }
     settings: dict[str, Any] = {
         "model": model,

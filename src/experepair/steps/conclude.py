@@ -60,8 +60,14 @@ def conclude(issue: Issue, kit: Kit, progress: Progress, error: BaseException | 
         spending=spending(kit.journal.entries),
         out=kit.out,
         elapsed_s=round(kit.elapsed_s(), 3),
-        notes=(*kit.notes, *(progress.places.ranking.notes if progress.places else ())),
+        notes=_notes(kit, progress),
     )
+
+
+def _notes(kit: Kit, progress: Progress) -> tuple[str, ...]:
+    ranking = progress.places.ranking.notes if progress.places else ()
+    existing = progress.existing.note if progress.existing else ""
+    return tuple(note for note in (*kit.notes, *ranking, existing) if note)
 
 
 def _provisional(progress: Progress) -> None:

@@ -29,9 +29,11 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     chosen_files: int = Field(default=4, ge=1)
     """Files that the patch agent may choose."""
     outline_tokens: int = Field(default=1500, ge=100)
-    """Tokens of one file's outline when files are chosen."""
+    """Tokens of the outline of the first files when files are chosen; the later ones get less (`outlined`)."""
     detail_tokens: int = Field(default=6000, ge=100)
-    """Tokens of one file's outline when places are chosen."""
+    """Tokens of one file when places are chosen; a shorter file is shown whole."""
+    whole_tokens: int = Field(default=4000, ge=0)
+    """When the chosen files together are shorter than this, they are shown whole and no places are asked for."""
     span_tokens: int = Field(default=16000, ge=500)
     """Tokens of code that the patch agent works on."""
     output_chars: int = Field(default=6000, ge=500)
@@ -40,3 +42,7 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Files of existing tests run before and after each candidate; 0 leaves them out."""
     existing_tests_time_s: float = Field(default=300.0, gt=0)
     """Wall time for existing tests on one candidate, in seconds; what isn't finished counts as unknown."""
+
+    def outlined(self, number: int) -> int:
+        """Tokens of the outline of the file at a place of the ranking, from 0."""
+        return self.outline_tokens if number < 3 else self.outline_tokens // (2 if number < 6 else 5)

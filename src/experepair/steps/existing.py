@@ -61,6 +61,18 @@ class ExistingTests:
         report = self._reports.get(candidate.name)
         return await report if report else Regression()
 
+    @property
+    def note(self) -> str:
+        """What the user should know: that none of the tests passes on the untouched code, and why."""
+        measured = self._baseline
+        if measured is None or not measured.done() or measured.cancelled() or measured.exception():
+            return ""
+        before = measured.result()
+        if before.stable:
+            return ""
+        said = [line for line in before.output.strip().splitlines() if line.strip()]
+        return f"no related existing test passes on the untouched code; the last line: {said[-1] if said else 'none'}"
+
     async def close(self) -> None:
         """Stop what is still running."""
         tasks = [task for task in (self._baseline, *self._reports.values()) if task is not None]
@@ -71,5 +83,7 @@ class ExistingTests:
     @staticmethod
     async def _compare(measured: asyncio.Task[Baseline], candidate: Candidate, kit: Kit) -> Regression:
         before = await measured
+        if not before.stable:
+            return Regression()
         report = await compare(kit, before, candidate.changes, kit.config.existing_tests_time_s)
         return Regression(len(before.stable), report.broken, len(report.unknown))

@@ -40,6 +40,7 @@ class Kit:
         rank: finds suspicious files without a model.
         framework: how the repository runs its tests; None when that is unknown.
         python_version: of the interpreter that the scripts run on, as in "3.9".
+        import_error: what importing the repository's own packages fails with; "" when it works.
         env: variables of every command, such as the import path.
         limits: of an execution that brings none of its own.
         config: caps and sizes.
@@ -58,6 +59,7 @@ class Kit:
     rank: Callable[[str], Ranking]
     framework: Framework | None = None
     python_version: str = "3"
+    import_error: str = ""
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
     config: RepairConfig = field(default_factory=RepairConfig)

@@ -10,6 +10,7 @@ from experepair.domain.edit import Unparsed
 from experepair.domain.issue import Issue
 from experepair.domain.place import RankedFile, Ranking, Span
 from experepair.domain.roles import Agent, Role
+from experepair.llm.fit import estimate_tokens
 from experepair.localize.skeleton import skeleton
 from experepair.localize.spans import render as render_spans
 from experepair.localize.spans import spans as grow
@@ -17,8 +18,8 @@ from experepair.prompts.loader import render
 from experepair.steps.kit import Kit
 from experepair.steps.replies import read_files, read_places
 
-_REASONS, _BODIES = 4, 3
-"""Of a file: reasons shown in the first prompt, definitions shown in full in the second."""
+_BODIES = 3
+"""Definitions of a long file that are shown in full when places are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,12 @@ async def localize(issue: Issue, kit: Kit) -> Places:
     """Rank, let the agent choose files, then places; what it can't say the ranking says."""
     ranking = await asyncio.to_thread(kit.rank, issue.text)
     files = await _choose_files(issue, ranking, kit)
-    chosen = await _choose_places(issue, ranking, files, kit)
     read, budget = kit.checkout.read, kit.config.span_tokens
-    spans = grow(chosen, read, max_tokens=budget) or grow(_best(ranking, files), read, max_tokens=budget)
+    if sum(_tokens(path, kit) for path in files) <= kit.config.whole_tokens:
+        spans = grow([Span(path, 0, 0) for path in files], read, max_tokens=budget)
+    else:
+        chosen = await _choose_places(issue, ranking, files, kit)
+        spans = grow(chosen, read, max_tokens=budget) or grow(_best(ranking, files), read, max_tokens=budget)
     kit.decide(
         "localize",
         f"{len(spans)} spans in {len({span.path for span in spans})} files",
@@ -69,7 +73,7 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
     ranked = ranking.files[: config.sure_files if sure else config.ranked_files]
     fallback = tuple(file.path for file in ranked[: config.chosen_files])
     recalled = await kit.recall(Agent.PATCH, issue)
-    shown = [_outlined(file, kit) for file in ranked]
+    shown = [_outlined(file, config.outlined(number), kit) for number, file in enumerate(ranked)]
     prompt = render(
         "localize_files",
         issue=issue,
@@ -108,15 +112,21 @@ async def _choose_places(issue: Issue, ranking: Ranking, files: Sequence[str], k
     return places
 
 
-def _outlined(file: RankedFile, kit: Kit) -> ShownFile:
-    reasons = "; ".join(f"{evidence.kind}: {evidence.detail}" for evidence in file.evidence[:_REASONS])
-    return ShownFile(file.path, _outline(file, kit, kit.config.outline_tokens), reasons=reasons)
+def _outlined(file: RankedFile, tokens: int, kit: Kit) -> ShownFile:
+    reasons = "; ".join(f"{one.kind}: {one.detail}" for one in file.evidence if one.detail)
+    return ShownFile(file.path, _outline(file, kit, tokens), reasons=reasons)
 
 
 def _detailed(file: RankedFile, kit: Kit) -> ShownFile:
     tokens, read = kit.config.detail_tokens, kit.checkout.read
+    if _tokens(file.path, kit) <= tokens:
+        return ShownFile(file.path, "", bodies=render_spans(grow([Span(file.path, 0, 0)], read), read))
     best = grow([function.span for function in file.functions[:_BODIES]], read, max_tokens=tokens // 2)
     return ShownFile(file.path, _outline(file, kit, tokens // 2), bodies=render_spans(best, read))
+
+
+def _tokens(path: str, kit: Kit) -> int:
+    return estimate_tokens((kit.checkout.read(path) or b"").decode("utf-8", "replace"))
 
 
 def _outline(file: RankedFile, kit: Kit, tokens: int) -> str:

@@ -71,6 +71,11 @@ def read_choice(reply: str, names: Collection[str]) -> str | Unparsed:
     return found[-1] if found[-1] in names else Unparsed(f"no such candidate to choose: {found[-1]!r}", reply)
 
 
+def says_unchanged(reply: str) -> bool:
+    """Whether a reviewed candidate was found to be as good as it can be; edits beside that count more."""
+    return "<unchanged/>" in reply and "<original>" not in reply
+
+
 def read_applied(reply: str) -> tuple[int, ...]:
     """Numbers of the insights that an agent says it applied; empty when it says nothing."""
     numbers = re.findall(r"\d{1,3}", " ".join(re.findall(r"<applied>([^<]{0,200})</applied>", reply)))

@@ -99,6 +99,7 @@ def script_facts(kit: Kit, name: str) -> dict[str, object]:
         "script_name": SCRIPT_NAME.format(name=name),
         "python_version": kit.python_version,
         "time_s": kit.limits.time_s,
+        "import_error": kit.import_error,
     }
 
 

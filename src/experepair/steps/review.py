@@ -11,12 +11,9 @@ from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
 from experepair.steps.progress import Progress
 from experepair.steps.replies import read_choice
-from experepair.steps.reproduce import Reproduction
 
 
-async def review(
-    issue: Issue, places: Places, reproduction: Reproduction | None, kit: Kit, progress: Progress
-) -> None:
+async def review(issue: Issue, places: Places, kit: Kit, progress: Progress) -> None:
     """Choose the patch; a reviewer who doesn't answer, or not with a candidate, is replaced by the table."""
     eligible = [row.name for row in progress.table.undominated()]
     if not eligible:
@@ -25,14 +22,14 @@ async def review(
     progress.chosen = by_name[eligible[0]]
     progress.reasons = "The only candidate that the tests leave."
     if len(eligible) > 1:
-        checks = [*([reproduction.check] if reproduction else []), *progress.tests]
+        differing = {test.partition("::")[0] for test in progress.table.differing(eligible)}
         prompt = render(
             "review",
             issue=issue,
             code=places.code,
             candidates=[by_name[name] for name in eligible],
-            tests=checks,
-            table=progress.table.text(),
+            tests=[test for test in progress.tests if test.name in differing],
+            table=progress.table.text(eligible),
             eligible=eligible,
         )
         try:

@@ -91,16 +91,47 @@ class OutcomeTable:
         rows = [*([self.untouched] if self.untouched else []), *self.rows]
         return [header, *([*self._cells(row, tests)] for row in rows)]
 
-    def text(self) -> str:
-        """The table for a prompt: one candidate a paragraph, since there may be many tests."""
-        header, *rows = self.lines()
-        blocks = []
-        for cells in rows:
-            facts = [f"  {title}: {cell}" for title, cell in zip(header[1:], cells[1:], strict=True)]
-            blocks.append("\n".join([cells[0], *facts]))
-        if self.set_aside:
-            blocks.append("Set aside, since no candidate passes them: " + ", ".join(self.set_aside))
-        return "\n".join(blocks)
+    def text(self, names: Sequence[str]) -> str:
+        """The rows of some candidates for a prompt: what they have in common once, then what tells them apart.
+
+        Counts of existing tests stay out of it: they vary with versions of what the tests run on.
+        """
+        rows = [row for row in self.rows if row.name in names]
+        differing = set(self.differing(names))
+        alike = [test for test in self._validation_tests() if test not in differing]
+        lines = [f"Every candidate passes the {what}." for what in self._passed_by_all(rows)]
+        passed = [test for test in alike if all(row.validation.get(test) is Outcome.PASSED for row in rows)]
+        if passed:
+            lines.append(f"Every candidate passes these {len(passed)} validation tests: {', '.join(passed)}.")
+        if failed := [test for test in alike if test not in passed]:
+            lines.append(f"No candidate passes these, so they may well be wrong: {', '.join(failed)}.")
+        for row in rows if differing else ():
+            cells = [
+                f"{test}: {_MARKS[row.validation.get(test, Outcome.UNKNOWN)]}" for test in sorted(differing)
+            ]
+            lines.append("\n  ".join([f"{row.name}:", *cells]))
+        lines.extend(
+            f"{row.name} breaks existing tests: {', '.join(row.broken[:10])}." for row in rows if row.broken
+        )
+        return "\n".join(lines)
+
+    def differing(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Validation tests that don't end alike on these candidates."""
+        rows = [row for row in self.rows if row.name in names]
+        return tuple(
+            test
+            for test in self._validation_tests()
+            if len({row.validation.get(test, Outcome.UNKNOWN) for row in rows}) > 1
+        )
+
+    @staticmethod
+    def _passed_by_all(rows: Sequence[Row]) -> list[str]:
+        passed = []
+        if rows and all(row.reproduction is Outcome.PASSED for row in rows):
+            passed.append("reproduction")
+        if rows and all(row.existing and not row.broken and not row.unfinished for row in rows):
+            passed.append("existing tests that were run")
+        return passed
 
     def _validation_tests(self) -> list[str]:
         names: dict[str, None] = {}
@@ -110,7 +141,7 @@ class OutcomeTable:
 
     @staticmethod
     def _cells(row: Row, tests: Sequence[str]) -> list[str]:
-        existing = f"{row.existing} compared, {len(row.broken)} broken" if row.existing else "none run"
+        existing = f"{row.existing} compared, {len(row.broken)} broken" if row.existing else ""
         if row.unfinished:
             existing += f", {row.unfinished} unknown"
         if row.broken:

@@ -22,7 +22,7 @@ from experepair.steps.generate import Sample, answered, assess_all
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
 from experepair.steps.progress import Progress
-from experepair.steps.replies import read_applied
+from experepair.steps.replies import read_applied, says_unchanged
 from experepair.steps.reproduce import Reproduction, missing_module, script_facts
 from experepair.steps.table import OutcomeTable, Row
 
@@ -116,19 +116,27 @@ async def _refine(
     parents = progress.passing
     total = kit.config.refinements
     shares = [(parent, len(range(i, total, len(parents)))) for i, parent in enumerate(parents[:total])]
-    outcomes = await all_of(_refinements(issue, places, parent, share, kit) for parent, share in shares)
+    outcomes = await all_of(
+        _refinements(issue, places, parent, [one for one in parents if one is not parent], share, kit)
+        for parent, share in shares
+    )
     numbered: list[tuple[Candidate, str]] = []
     error: ExpeRepairError | None = None
     for (texts, failure), (parent, _) in zip(outcomes, shares, strict=True):
         numbered.extend((parent, text) for _, text in texts)
         error = error or failure
-    samples = [Sample(f"R{i}", text, 1, parent.name) for i, (parent, text) in enumerate(numbered, 1)]
+    samples = [
+        Sample(f"R{i}", text, 1, parent.name)
+        for i, (parent, text) in enumerate(numbered, 1)
+        if not says_unchanged(text)
+    ]
+    kit.decide("refine", f"{len(numbered) - len(samples)} of {len(numbered)} reviews find nothing to improve")
     await assess_all(samples, reproduction, kit, progress, stage="refine")
     return error
 
 
 async def _refinements(
-    issue: Issue, places: Places, parent: Candidate, share: int, kit: Kit
+    issue: Issue, places: Places, parent: Candidate, siblings: Sequence[Candidate], share: int, kit: Kit
 ) -> tuple[list[tuple[int, str]], ExpeRepairError | None]:
     recalled = await kit.recall(Agent.PATCH, issue)
     prompt = render(
@@ -139,7 +147,7 @@ async def _refinements(
         code=places.code,
         most_edits=kit.config.most_edits,
         patch=parent.diff,
-        notes="",
+        siblings=[sibling.diff for sibling in siblings],
     )
     return answered(await kit.models.samples(Role.REFINE, prompt, share))
 

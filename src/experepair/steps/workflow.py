@@ -56,7 +56,7 @@ async def _steps(issue: Issue, kit: Kit, progress: Progress, failing_test: str |
             with kit.stage("validate"):
                 await validate(issue, places, reproduction, existing, kit, progress)
             with kit.stage("review"):
-                await review(issue, places, reproduction, kit, progress)
+                await review(issue, places, kit, progress)
     finally:
         await existing.close()
 

@@ -14,7 +14,7 @@ if __name__ == "__main__":  # runs alone: every case, the summary, exit status 1
         except BaseException as error:  # a case that leaves the interpreter fails, too
             failed += 1
             traceback.print_exc(file=sys.stdout)
-            print("FAIL %s: %s: %s" % (name, type(error).__name__, " ".join(str(error).split())[:500]))
+            print("FAIL %s: %s: %s" % (name, type(error).__name__, " ".join(str(error).split())[:300]))
         else:
             print("PASS %s" % name)
     print("total test cases: %d" % len(cases))

@@ -1,0 +1,161 @@
+"""Everything that the steps of a repair need, opened in order and closed again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import experepair
+from experepair.domain.issue import Issue
+from experepair.errors import UsageError
+from experepair.journal.entries import Entry, RunStarted
+from experepair.journal.journal import Journal
+from experepair.llm.ledger import Ledger
+from experepair.llm.model import Model
+from experepair.llm.roles import Models
+from experepair.localize.history import History
+from experepair.localize.rank import rank
+from experepair.localize.source import GitSource
+from experepair.memory.memory import Memory, NoMemory
+from experepair.sandbox.interpreter import find_interpreter
+from experepair.sandbox.journalled import JournalledSandbox
+from experepair.sandbox.normalise import normalise
+from experepair.sandbox.open import open_sandbox
+from experepair.session.environment import examine
+from experepair.session.out import open_journal
+from experepair.session.settings import Settings, cache_folder
+from experepair.steps.kit import Kit
+from experepair.testing.framework import recognise
+from experepair.workspace.checkout import Checkout, checkout
+from experepair.workspace.repository import Repository
+
+
+@dataclass(frozen=True)
+class Job:
+    """One repair, as it was asked for.
+
+    Attributes:
+        repo: folder of the repository.
+        issue: a file, "-", or the text.
+        issue_author: who wrote it, if known.
+        commit: what to repair.
+        include_dirty: repair the work tree with its uncommitted changes.
+        failing_test: id of an existing test that is the reproduction.
+        out: folder for the results; None means a numbered one below the working directory.
+        resume: go on with the run that is there.
+        replay: answers in the place of every model.
+        memory: what is recalled and learned.
+    """
+
+    repo: Path
+    issue: str
+    issue_author: str | None = None
+    commit: str = "HEAD"
+    include_dirty: bool = False
+    failing_test: str | None = None
+    out: Path | None = None
+    resume: bool = False
+    replay: Model | None = None
+    memory: Memory | None = None
+
+
+@asynccontextmanager
+async def opened(
+    job: Job,
+    repository: Repository,
+    commit: str,
+    settings: Settings,
+    issue: Issue,
+    out: Path,
+    observer: Callable[[Entry], None] | None,
+    tell: Callable[[str], None],
+) -> AsyncIterator[Kit]:
+    """Everything that the steps need: the checkout, a proved sandbox, the models, the journal."""
+    async with AsyncExitStack() as stack:
+        tree = await asyncio.to_thread(
+            checkout, repository, commit, cache_folder() / "checkouts", job.include_dirty
+        )
+        interpreter = find_interpreter(repository.root, settings.python, rootfs=settings.rootfs)
+        sandbox = await stack.enter_async_context(
+            open_sandbox(
+                settings.sandbox,
+                tree=tree.root,
+                mount_at=repository.root,
+                interpreter=interpreter,
+                limits=settings.limits,
+                rootfs=settings.rootfs,
+            )
+        )
+        journal = stack.enter_context(open_journal(out, resume=job.resume))
+        run_id = _begin(journal, tree, issue, settings)
+        if observer is not None:
+            journal.subscribe(observer)
+        journalled = JournalledSandbox(
+            sandbox,
+            journal,
+            partial(normalise, root=str(repository.root), interpreter=interpreter),
+            max_parallel=settings.max_parallel or None,
+        )
+        models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
+        files = GitSource(tree.root)
+        history = History(repository.root, commit)
+        environment = await examine(journalled, tree, repository.root)
+        kit = Kit(
+            run_id=run_id,
+            models=models,
+            sandbox=journalled,
+            checkout=tree,
+            memory=job.memory or NoMemory(),
+            journal=journal,
+            rank=lambda text: rank(text, files, history=history),
+            framework=recognise(tree.files(), tree.read, settings.test_command or ""),
+            python_version=environment.python_version,
+            import_error=environment.import_error,
+            env=environment.variables,
+            limits=settings.limits,
+            config=settings.repair,
+            out=out,
+            sandbox_report=f"{sandbox.isolation.backend} ({sandbox.isolation.tree})",
+            notes=(*tree.notes, *interpreter.notes, *sandbox.isolation.notes, *environment.notes),
+        )
+        yield kit
+
+
+def _models(job: Job, settings: Settings, journal: Journal, out: Path, tell: Callable[[str], None]) -> Models:
+    config = settings.models_config() if job.replay is None else settings.replayed_config()
+    ledger = Ledger(config.max_cost_usd, config.max_tokens)
+    ledger.restore(journal.entries)
+    return Models.live(
+        config,
+        journal,
+        ledger,
+        replay=job.replay,
+        manual_folder=out / "manual",
+        on_prompt=lambda path: tell(f"waiting for {path.name.replace('prompt', 'reply')} beside {path}"),
+    )
+
+
+def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings) -> str:
+    """Journal the start; a run that is resumed keeps its id, and must be of the same issue and commit."""
+    before = next((entry for entry in journal.entries if isinstance(entry, RunStarted)), None)
+    if before is not None and (before.issue, before.commit) != (issue.text, tree.commit):
+        what = "issue" if before.issue != issue.text else "commit"
+        raise UsageError(f"the run to resume is of another {what}: {before.issue_id} at {before.commit}")
+    run_id = before.run_id if before else uuid4().hex
+    journal.append(
+        RunStarted(
+            run_id=run_id,
+            experepair=experepair.__version__,
+            repository=issue.repository,
+            commit=tree.commit,
+            issue_id=issue.id,
+            issue=issue.text,
+            settings=settings.model_dump(mode="json", exclude_defaults=True),
+        )
+    )
+    return run_id
