@@ -204,6 +204,7 @@ LINES = st.lists(
     ),
     min_size=1,
     max_size=8,
+    unique_by=lambda line: line[0],
 )
 
 

@@ -14,6 +14,7 @@ HASH_SEED = (("PYTHONHASHSEED", "0"),)
 """Test runs have the same hash order every time, also where a sandbox doesn't see to it."""
 
 _WORST_FIRST = (Outcome.ERROR, Outcome.FAILED, Outcome.UNKNOWN, Outcome.SKIPPED, Outcome.PASSED)
+_LINE_END = 1000
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -53,9 +54,10 @@ def worst(left: Outcome | None, right: Outcome) -> Outcome:
     return right if left is None else min(left, right, key=_WORST_FIRST.index)
 
 
-def plain(text: str) -> str:
-    """Text without terminal colours."""
-    return _ESCAPES.sub("", text)
+def report_lines(text: str) -> list[str]:
+    """Lines without terminal colours, of long ones (which tests print) only the two ends."""
+    lines = _ESCAPES.sub("", text).splitlines()
+    return [line if len(line) <= 2 * _LINE_END else line[:_LINE_END] + line[-_LINE_END:] for line in lines]
 
 
 def module_name(path: str) -> str:

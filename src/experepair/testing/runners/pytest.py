@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from experepair.domain.command import Command, Completed
 from experepair.domain.outcome import Outcome
-from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, module_name, plain, worst
+from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, module_name, report_lines, worst
 
 _REPORT = "experepair_junit.xml"
 _OPTIONS = (
@@ -28,15 +28,15 @@ _WORDS = {
     "xpass": Outcome.PASSED,
 }
 _WORD = "|".join(_WORDS)
+_ID = r"[^\s:]+\.\w+::.*?"
 # "tests/test_a.py::test_x[1 - b] PASSED   [ 50%]", or by xdist "[gw0] [ 50%] PASSED tests/test_a.py::test_x"
 _VERBOSE = re.compile(
-    rf"^(?P<id>\S+\.\w+::.*?) (?P<word>{_WORD})\b(?: \(.*\))?(?:\s+\[ *\d+%\])?\s*$"
-    rf"|^\[gw\d+\] \[ *\d+%\] (?P<word2>{_WORD}) (?P<id2>\S+\.\w+::.*?)\s*$",
-    re.MULTILINE,
+    rf"(?P<id>{_ID}) (?P<word>{_WORD})\b(?: \(.*\))?(?:\s+\[ *\d+%\])?\s*"
+    rf"|\[gw\d+\] \[ *\d+%\] (?P<word2>{_WORD}) (?P<id2>{_ID})\s*"
 )
-_BEGUN = re.compile(r"^(?P<id>\S+\.\w+::.*?)\s*\Z", re.MULTILINE)
 # in the summary: FAILED tests/test_a.py::test_x - assert 1 == 2
-_SUMMARY = re.compile(rf"^(?P<word>{_WORD}) (?P<id>\S+?\.\w+(?:::.*?)?)(?: - .*)?\s*$", re.MULTILINE)
+_SUMMARY = re.compile(rf"(?P<word>{_WORD}) (?P<id>[^\s:]+\.\w+(?:::.*?)?)(?: - .*)?\s*")
+_BEGUN = re.compile(rf"(?P<id>{_ID})\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +113,18 @@ def _outcome(case: ElementTree.Element) -> Outcome:
 
 def from_output(text: str) -> dict[str, Outcome]:
     """Results from verbose lines and the summary; the last test is UNKNOWN when its line isn't complete."""
-    text = plain(text)
     results: dict[str, Outcome] = {}
-    for found in _VERBOSE.finditer(text):
-        node_id, word = found["id"] or found["id2"], found["word"] or found["word2"]
+    last = ""
+    for line in report_lines(text):
+        last = ""
+        if found := _VERBOSE.fullmatch(line):
+            node_id, word = found["id"] or found["id2"], found["word"] or found["word2"]
+        elif found := _SUMMARY.fullmatch(line):
+            node_id, word = found["id"], found["word"]
+        else:
+            last = line
+            continue
         results[node_id] = worst(results.get(node_id), _WORDS[word])
-    for found in _SUMMARY.finditer(text):
-        results[found["id"]] = worst(results.get(found["id"]), _WORDS[found["word"]])
-    if begun := _BEGUN.search(text[-2000:]):
+    if begun := _BEGUN.fullmatch(last):
         results.setdefault(begun["id"], Outcome.UNKNOWN)
     return results

@@ -9,7 +9,7 @@ from functools import partial
 
 from experepair.domain.command import Command, Completed
 from experepair.domain.outcome import Outcome
-from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, plain, worst
+from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, report_lines, worst
 
 RUNNER = "bin/test"
 _OPTIONAL = (("--seed", "--seed=1"), ("--use-sympy-runner", "--use-sympy-runner"))
@@ -80,7 +80,7 @@ def from_output(text: str) -> dict[str, Outcome]:
     """Results from the verbose lines, then from the headings of the details; a status may follow printed text."""
     results: dict[str, Outcome] = {}
     path = current = ""
-    for line in plain(text).splitlines():
+    for line in report_lines(text):
         if detail := _DETAIL.match(line):
             name = f"{detail['path']}::{detail['name']}"
             known = results.get(name)

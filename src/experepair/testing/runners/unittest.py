@@ -9,16 +9,19 @@ from functools import partial
 
 from experepair.domain.command import Command, Completed
 from experepair.domain.outcome import Outcome
-from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, module_name, plain, worst
+from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, module_name, report_lines, worst
 
 # "test_x (tests.test_a.TestA)", since Python 3.11 "test_x (tests.test_a.TestA.test_x)"
-_TEST = r"(?P<name>\w+) \((?P<owner>[\w.<>]+)\)"
+_TEST = r"(?P<name>[\w.]+) \((?P<owner>[\w.<>]+)\)"
 _BEGUN = re.compile(rf"^{_TEST}(?P<rest>.*)$")
-_STATUS = re.compile(
-    r"(?:^|\.\.\. |\s)(?P<word>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)\s*$"
-)
+# before Python 3.11 a test with failing subtests has no status, and the next one follows on its line
+_GLUED = re.compile(r"(?<=\.\.\. )(?=[\w.]+ \([\w.<>]+\)(?: \.\.\.|$))")
+_END = r"(?P<word>ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)\s*$"
+# on the line that names the test, what the test printed may come right before the status
+_STATUS_OF = re.compile(rf"\.\.\. .*?{_END}")
+_STATUS = re.compile(rf"(?:^|\s){_END}")
 # a heading of the details, such as FAIL: test_x (tests.test_a.TestA) [message] (i=1)
-_DETAIL = re.compile(rf"^(?P<word>FAIL|ERROR|UNEXPECTED SUCCESS): {_TEST}", re.MULTILINE)
+_DETAIL = re.compile(rf"^(?P<word>FAIL|ERROR|UNEXPECTED SUCCESS): {_TEST}")
 _WORDS = {
     "ok": Outcome.PASSED,
     "FAIL": Outcome.FAILED,
@@ -91,10 +94,10 @@ def from_output(text: str) -> dict[str, Outcome]:
 
     A status may stand on a later line than the test's name: after its docstring, or what the test printed.
     """
-    text = plain(text)
+    lines = [part for line in report_lines(text) for part in _GLUED.split(line)]
     results: dict[str, Outcome] = {}
     current: str | None = None
-    for line in text.splitlines():
+    for line in lines:
         if line.startswith("=" * 70):
             break
         rest = line
@@ -102,7 +105,7 @@ def from_output(text: str) -> dict[str, Outcome]:
             if current is not None:
                 results.setdefault(current, Outcome.UNKNOWN)
             current, rest = _id(begun["name"], begun["owner"]), begun["rest"]
-        status = _STATUS.search(rest)
+        status = _STATUS.search(rest) or _STATUS_OF.search(rest)
         if current is not None and status:
             word = status["word"]
             results[current] = worst(
@@ -111,7 +114,7 @@ def from_output(text: str) -> dict[str, Outcome]:
             current = None
     if current is not None:
         results.setdefault(current, Outcome.UNKNOWN)
-    for found in _DETAIL.finditer(text):
+    for found in filter(None, map(_DETAIL.match, lines)):
         name = _id(found["name"], found["owner"])
         known = results.get(name)
         results[name] = worst(None if known is Outcome.UNKNOWN else known, _WORDS[found["word"]])

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from experepair.testing.framework import recognise
+from experepair.testing.related import RelatedConfig, related_tests
+
+PYTEST_TEST = b"import pytest\n\ndef test_x(): ...\n"
+UNITTEST_TEST = b"import unittest\n\nclass T(unittest.TestCase):\n    def test_x(self): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ({"tests/test_a.py": PYTEST_TEST}, "pytest"),
+        ({"tests/test_a.py": b"def test_plain(): ...\n"}, "pytest"),
+        ({"a_test.py": UNITTEST_TEST}, "unittest"),
+        ({"a_test.py": UNITTEST_TEST, "test_b.py": PYTEST_TEST}, "pytest"),
+        ({"pytest.ini": b""}, "pytest"),
+        ({"setup.cfg": b"[x]\n[tool:pytest]\n", "test_a.py": UNITTEST_TEST}, "pytest"),
+        ({"setup.cfg": b"[x]\n", "test_a.py": UNITTEST_TEST}, "unittest"),
+        ({"tox.ini": b"[tox]\n[pytest]\n"}, "pytest"),
+        ({"pyproject.toml": b"[tool.pytest.ini_options]\n"}, "pytest"),
+        ({"pyproject.toml": b"not toml \xff", "test_a.py": UNITTEST_TEST}, "unittest"),
+        ({"pyproject.toml": b"tool = 3", "test_a.py": UNITTEST_TEST}, "unittest"),
+        ({"pkg/conftest.py": b""}, "pytest"),
+        ({"tests/runtests.py": b"", "django/__init__.py": b"", "tests/conftest.py": b""}, "django"),
+        ({"tests/runtests.py": b"", "tests/test_a.py": UNITTEST_TEST}, "unittest"),
+        ({"bin/test": b"--seed", "sympy/__init__.py": b"", "conftest.py": b""}, "sympy"),
+        ({"a.py": b"", "README": b""}, None),
+        ({"test_a.py": b"print(1)\n"}, None),
+        ({}, None),
+    ],
+)
+def test_a_repository_is_recognised_by_what_it_holds(files: Mapping[str, bytes], name: str | None) -> None:
+    framework = recognise(tuple(files), files.get)
+    assert (framework and framework.name) == name
+
+
+def test_the_users_command_comes_before_all_that_is_found() -> None:
+    framework = recognise(("pytest.ini",), {"pytest.ini": b""}.get, "make check TESTS={files}")
+    assert framework is not None
+    assert framework.suite(["a b.py", "c.py"]).command.argv == ("sh", "-c", "make check TESTS='a b.py' c.py")
+
+
+PROJECT: dict[str, bytes] = {
+    "pkg/forms.py": b"class CharField: ...\n",
+    "pkg/models.py": b"class Model: ...\n",
+    "pkg/util/text.py": b"def slugify(x): ...\n",
+    "tests/test_forms.py": b"from pkg.forms import CharField\n",
+    "tests/test_models.py": b"from pkg import models\nfrom pkg.models import Model\n",
+    "tests/test_text.py": b"from pkg.util.text import slugify\n",
+    "tests/util_tests/tests.py": b"import unittest\n",
+    "tests/test_indirect.py": b"import json, pkg.util.text as t\n",
+    "pkg/util/test_relative.py": b"from .text import slugify\nfrom ..forms import (\n    CharField)\n",
+    "tests/test_other.py": b"import json\n",
+    "tests/helper.py": b"from pkg.forms import CharField\n",
+}
+
+
+def related(
+    issue: str, *touched: str, limit: int = 10, config: RelatedConfig | None = None
+) -> tuple[str, ...]:
+    return related_tests(issue, touched, tuple(PROJECT), PROJECT.get, limit, config=config)
+
+
+def test_the_test_that_is_named_after_the_touched_file_comes_first() -> None:
+    assert related("", "pkg/forms.py")[0] == "tests/test_forms.py"
+    assert related("", "pkg/util/text.py")[0] == "tests/test_text.py"
+
+
+def test_tests_that_import_the_touched_module_are_found_however_they_do() -> None:
+    only_imports = RelatedConfig(same_name=0, beside=0, words=0, named_in_issue=0, path_words=0)
+    assert related("", "pkg/util/text.py", config=only_imports) == (
+        "pkg/util/test_relative.py",
+        "tests/test_indirect.py",
+        "tests/test_text.py",
+    )
+    assert related("", "pkg/models.py", config=only_imports) == ("tests/test_models.py",)
+
+
+def test_the_issue_alone_leads_to_tests_that_use_its_words() -> None:
+    assert related("`CharField` is wrong")[:2] == ("pkg/util/test_relative.py", "tests/test_forms.py")
+    assert related("The Model is wrong, see tests/test_other.py")[0] == "tests/test_other.py"
+
+
+def test_only_test_files_are_returned_and_at_most_as_many_as_asked_for() -> None:
+    assert "tests/helper.py" not in related("`CharField`", "pkg/forms.py")
+    assert len(related("`CharField` `slugify`", "pkg/forms.py", "pkg/util/text.py", limit=2)) == 2
+    assert related("`CharField`", limit=0) == ()
+
+
+def test_a_touched_test_is_related_to_itself() -> None:
+    assert related("", "tests/test_other.py")[0] == "tests/test_other.py"
+
+
+@pytest.mark.parametrize("issue", ["", "\0\ud800", "`" * 5000, "a_b " * 5000])
+@pytest.mark.parametrize("touched", ["", "missing.py", "README", "__init__.py"])
+def test_an_odd_issue_or_path_upsets_nothing(issue: str, touched: str) -> None:
+    assert set(related(issue, touched)) <= set(PROJECT)
+
+
+def test_the_order_does_not_depend_on_the_order_of_the_files() -> None:
+    forwards = related_tests("`slugify`", ("pkg/forms.py",), tuple(PROJECT), PROJECT.get, 9)
+    assert related_tests("`slugify`", ("pkg/forms.py",), tuple(reversed(PROJECT)), PROJECT.get, 9) == forwards
