@@ -53,7 +53,7 @@ def test_every_command_has_help_and_an_entry_in_the_docs(command: str, tmp_path:
     assert len(text.split("Options:")[0].split("\n\n")[1].split()) > 5
     documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
     assert f"## experepair {command}" in documented
-    options = {word.strip("[],") for word in text.split() if word.startswith("--")} - {"--help"}
+    options = {word.strip("[],;.") for word in text.split() if word.startswith("--")} - {"--help"}
     assert not {option for option in options if option not in documented}
 
 
