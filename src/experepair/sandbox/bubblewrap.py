@@ -35,7 +35,7 @@ from experepair.sandbox.changes import Owner, check_paths, prepare_tree, stage_c
 from experepair.sandbox.collected import Collector
 from experepair.sandbox.environment import environment
 from experepair.sandbox.interpreter import Interpreter
-from experepair.sandbox.layout import HOME, pieces, write_accounts
+from experepair.sandbox.layout import HOME, pieces, system_pieces, write_etc
 from experepair.sandbox.process import SetupFailed, new_token, run_process
 from experepair.sandbox.run_folder import RunFolder, default_run_root, remove, sweep
 from experepair.sandbox.sandbox import Isolation, Limits
@@ -132,14 +132,12 @@ class BubblewrapSandbox:
         sweep(self._run_root)
         self._folder = self._resources.enter_context(RunFolder(self._run_root)).path
         try:
-            accounts = self._folder / "etc"
-            accounts.mkdir()
-            write_accounts(accounts)
+            write_etc(self._folder / "etc", whole=self._rootfs is None)
             prepare_tree(self._tree, self._owner)
             shown = pieces(
                 self._interpreter,
                 rootfs=self._rootfs,
-                accounts=accounts,
+                etc=self._folder / "etc",
                 binds=self._binds,
                 points=(str(place), HOME),
             )
@@ -154,6 +152,7 @@ class BubblewrapSandbox:
             tree_mb=size,
             mount_at=str(place),
             pieces=tuple(shown),
+            system=system_pieces(),
             nested="--disable-userns" not in _options(str(bwrap)),
         )
 

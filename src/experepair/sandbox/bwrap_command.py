@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from experepair.sandbox.launcher import launcher
-from experepair.sandbox.layout import HOME, SYSTEM, USER_ID, Piece
+from experepair.sandbox.layout import HOME, USER_ID, Piece, is_system
 from experepair.sandbox.sandbox import Limits
 
 UNPRIVILEGED_ID = 65529
@@ -42,6 +42,7 @@ class Ground:
         tree_mb: its size in MiB, counted for `Copy.COPIED` only.
         mount_at: where the command sees its copy.
         pieces: the rest of what it sees.
+        system: the host's programs, for what prepares its root.
         nested: whether this bwrap can't forbid nested user namespaces.
     """
 
@@ -52,6 +53,7 @@ class Ground:
     tree_mb: int
     mount_at: str
     pieces: tuple[Piece, ...]
+    system: tuple[Piece, ...]
     nested: bool
 
 
@@ -94,7 +96,7 @@ class _Stage:
     args: list[str] = field(default_factory=list)
 
     def path(self, source: str, *, writable: bool = False) -> str:
-        if not self.outer:
+        if not self.outer or is_system(source):  # the outer bwrap has the system's folders in their places
             return source
         staged = f"{_STAGE}/{len(self.args)}"
         self.args += ["--bind" if writable else "--ro-bind", source, staged]
@@ -126,8 +128,8 @@ def _outer(ground: Ground, execution: Execution) -> list[str]:
         argv += ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "ALL"]
     # Where no whole /proc is to be seen, the kernel allows no new one; /tmp is where the inner bwrap begins.
     argv += ["--dev-bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev", "--dir", "/tmp"]  # noqa: S108
-    for name in SYSTEM:
-        argv += ["--ro-bind-try", f"/{name}", f"/{name}"]
+    for piece in ground.system:
+        argv += ["--symlink" if piece.link else "--ro-bind", piece.source, piece.place]
     # Made first, and by itself: a folder that bwrap makes on the way to another is closed to other users.
     argv += ["--dir", _STAGE, "--dir", _SCRATCH, "--ro-bind", str(ground.bwrap), f"{_STAGE}/bwrap"]
     if ground.copy is not Copy.COPIED:
@@ -158,8 +160,7 @@ def _mounts(ground: Ground, execution: Execution) -> str:
     lines += [
         f"mount -t tmpfs -o size={size}m,nr_inodes={size * _INODES_PER_MB},mode=0755,nosuid,nodev scratch {_SCRATCH}",
         f"cd {_SCRATCH}",
-        f"mkdir {disk}/upper {disk}/work tree tmp home shm",
-        f"chmod 755 {disk}/upper; chmod 1777 tmp shm; chmod 700 home",
+        f"mkdir -m 755 {disk}/upper {disk}/work tree home; mkdir -m 1777 tmp shm",
     ]
     if ground.root:
         lines.append(f"chown {UNPRIVILEGED_ID}:{UNPRIVILEGED_ID} {disk}/upper tmp home shm")

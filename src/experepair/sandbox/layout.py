@@ -12,9 +12,10 @@ SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "nix/store", 
 """Folders of the host that hold programs and libraries, and nobody's data."""
 
 _ETC = (
-    "alternatives", "ca-certificates.conf", "crypto-policies", "debian_version", "fonts", "ld.so.cache", "ld.so.conf",
-    "ld.so.conf.d", "locale.alias", "localtime", "lsb-release", "magic", "mime.types", "nsswitch.conf", "os-release",
-    "pki/tls/certs", "protocols", "services", "ssl/certs", "terminfo", "timezone",
+    "alternatives", "debian_version", "ld.so.cache", "localtime", "lsb-release", "magic",
+    "mime.types",
+    "nsswitch.conf", "os-release", "pki/tls/certs/ca-bundle.crt",
+    "protocols", "services", "ssl/certs/ca-certificates.crt", "timezone",
 )  # fmt: skip
 """Files and folders of /etc that programs need; whatever isn't named here stays hidden."""
 
@@ -49,19 +50,49 @@ class Piece:
     link: bool = False
 
 
-def write_accounts(folder: Path) -> None:
-    """Make the files that `pieces` puts into /etc: one user, no names but localhost."""
+def write_etc(folder: Path, *, whole: bool) -> None:
+    """Make an /etc: one user, no names but localhost, and what programs need of the host's.
+
+    It is copied once, since each bound file would cost every execution a millisecond.
+
+    Args:
+        folder: is made, readable for everyone.
+        whole: False leaves out the host's files, for a root that brings its own.
+    """
+    folder.mkdir()
+    folder.chmod(0o755)
+    for name in _ETC if whole else ():
+        _copy(Path("/etc", name), folder / name)
     for name, text in _ACCOUNTS.items():
         file = folder / name
         file.write_text(text, encoding="ascii")
         file.chmod(0o644)
 
 
+def _copy(source: Path, target: Path) -> None:
+    """Copy files, folders and links with open permissions; what this user can't read is left out."""
+    if not target.parent.exists():
+        target.parent.mkdir(parents=True, mode=0o755)
+    try:
+        if source.is_symlink():
+            target.symlink_to(source.readlink())
+        elif source.is_dir():
+            target.mkdir()
+            target.chmod(0o755)
+            for entry in sorted(source.iterdir()):
+                _copy(entry, target / entry.name)
+        elif source.is_file():
+            target.write_bytes(source.read_bytes())
+            target.chmod(0o644)
+    except PermissionError:
+        return
+
+
 def pieces(
     interpreter: Interpreter,
     *,
     rootfs: Path | None,
-    accounts: Path,
+    etc: Path,
     binds: Iterable[Path],
     points: Iterable[str],
 ) -> list[Piece]:
@@ -70,7 +101,7 @@ def pieces(
     Args:
         interpreter: its prefixes come along.
         rootfs: the other root; None takes the host's programs.
-        accounts: folder made by `write_accounts`.
+        etc: folder made by `write_etc`.
         binds: more of the host, each at its own path.
         points: where something else will be mounted: there must be room for it.
     """
@@ -80,17 +111,15 @@ def pieces(
         found[piece.place] = piece
 
     if rootfs is None:
-        for name in SYSTEM:
-            _add_entry(found, Path("/", name), f"/{name}")
-        for name in _ETC:
-            _add_entry(found, Path("/etc", name), f"/etc/{name}")
+        found |= {piece.place: piece for piece in system_pieces()}
+        add(Piece("/etc", str(etc)))
     else:
         for entry in sorted(rootfs.iterdir()):
             if entry.name not in _NOT_FROM_ROOTFS:
                 _add_entry(found, entry, f"/{entry.name}")
-    for name in _ACCOUNTS:
-        if rootfs is None or (rootfs / "etc" / name).is_file():
-            add(Piece(f"/etc/{name}", str(accounts / name)))
+        for name in _ACCOUNTS:
+            if (rootfs / "etc" / name).is_file():
+                add(Piece(f"/etc/{name}", str(etc / name)))
     for prefix in interpreter.prefixes:
         if rootfs is not None:
             add(Piece(prefix, str(rootfs) + prefix))
@@ -104,6 +133,14 @@ def pieces(
     for point in (*points, *(place for place in found if found[place].link)):
         _make_room(found, point)
     return sorted(found.values(), key=lambda piece: PurePosixPath(piece.place).parts)
+
+
+def system_pieces() -> tuple[Piece, ...]:
+    """The host's programs and libraries, in their own places."""
+    found: dict[str, Piece] = {}
+    for name in SYSTEM:
+        _add_entry(found, Path("/", name), f"/{name}")
+    return tuple(found.values())
 
 
 def is_system(path: str) -> bool:
