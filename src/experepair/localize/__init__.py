@@ -8,8 +8,10 @@ Nothing here imports a grammar before the first file is read.
 """
 
 from experepair.localize.config import FunctionWeights, RankingConfig, Weights
+from experepair.localize.executed import Observed
 from experepair.localize.history import History
-from experepair.localize.rank import PastRepair, Ranker, rank
+from experepair.localize.rank import Ranker, rank
+from experepair.localize.signals import PastRepair
 from experepair.localize.skeleton import skeleton
 from experepair.localize.source import Entry, GitSource, Source
 from experepair.localize.spans import render, spans
@@ -20,6 +22,7 @@ __all__ = [
     "FunctionWeights",
     "GitSource",
     "History",
+    "Observed",
     "PastRepair",
     "Ranker",
     "RankingConfig",

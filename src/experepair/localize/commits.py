@@ -30,8 +30,24 @@ _RECORD = re.compile(rb"^\x00([0-9a-f]{40,64})\n", re.MULTILINE)
 _OLD = re.compile(r"^(?:--- a/|rename from )(.*)$", re.MULTILINE)
 _NEW = re.compile(r"^(?:\+\+\+ b/|rename to )(.*)$", re.MULTILINE)
 _HUNK = re.compile(r"^@@ [^@\n]{1,80} @@ ?(.*)$", re.MULTILINE)
+_DEFINED = re.compile(r"(\w+)\s*(?:[(:]|$)")
 _CHANGED = re.compile(r"^[+-](?!\+\+ |-- )(.*)$", re.MULTILINE)
 _FILE = re.compile(r"^diff --git ", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit did to a file.
+
+    Attributes:
+        old: path before; the same as `new` unless it was renamed.
+        new: path after.
+        names: definitions around the changed lines, by their simple names, as far as git knows.
+    """
+
+    old: str
+    new: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +57,15 @@ class Commit:
     Attributes:
         id: in hexadecimal.
         subject: first line of its message.
-        changes: old and new path of each file, in our languages, that it touched.
+        message: all of it.
+        changes: each file, in our languages, that it touched.
+        changed: the lines that it removed and added.
     """
 
     id: str
     subject: str
     message: str = ""
-    changes: tuple[tuple[str, str], ...] = ()
-    names: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
     changed: str = ""
 
 
@@ -111,24 +128,20 @@ def read_commits(git: Git, commits: Sequence[str]) -> Iterator[Commit]:
 
 
 def _parsed(commit: str, message: str, diff: str) -> Commit:
-    subject = message.partition("\n")[0][:200]
-    changes = []
     files = _FILE.split(diff)[1:]
-    for file in files:
-        head = file.partition("\n@@ ")[0]
-        old, new = _OLD.search(head), _NEW.search(head)
-        if old or new:
-            before = (old or new)[1] if old or new else ""  # type: ignore[index]
-            changes.append((before, new[1] if new else before))
-    many = len(files) > _MAX_FILES
-    return Commit(
-        commit,
-        subject,
-        message,
-        tuple(changes),
-        () if many else tuple(_HUNK.findall(diff)),
-        "" if many else "\n".join(_CHANGED.findall(diff)),
-    )
+    changes = tuple(change for change in map(_change, files[:_MAX_FILES]) if change is not None)
+    changed = "\n".join(_CHANGED.findall(diff)) if len(files) <= _MAX_FILES else ""
+    return Commit(commit, message.partition("\n")[0][:200], message, changes, changed)
+
+
+def _change(file: str) -> Change | None:
+    head, _, hunks = file.partition("\n@@ ")
+    old, new = _OLD.search(head), _NEW.search(head)
+    after = new or old
+    if after is None:
+        return None
+    names = dict.fromkeys(name[1] for name in map(_DEFINED.search, _HUNK.findall("@@ " + hunks)) if name)
+    return Change((old or after)[1], after[1], tuple(names))
 
 
 def new_batch() -> Batch:
@@ -140,17 +153,27 @@ def _add(batch: Batch, commit: Commit) -> None:
     document = len(batch.texts["key"])
     batch.texts["key"].append(commit.id)
     batch.texts["subject"].append(commit.subject)
-    batch.texts["changes"].append("\n".join(f"{old}\t{new}" for old, new in commit.changes))
+    batch.texts["changes"].append("\n".join(map(_line, commit.changes)))
     if not commit.changes:
         batch.numbers["size"].append(0)
         return
-    paths = " ".join(new for _, new in commit.changes[:_MAX_FILES])
-    head = count_terms(f"{commit.message}\n{paths}\n" + "\n".join(commit.names))
+    touched = " ".join(f"{change.new} {' '.join(change.names)}" for change in commit.changes)
+    head = count_terms(f"{commit.message}\n{touched}")
     diff = count_terms(commit.changed)
     for term in head.keys() | diff.keys():
         tf = min(diff.get(term, 0), 65535) << DIFF_SHIFT | min(head.get(term, 0), 65535)
         batch.note(term, document << COMMIT_SHIFT | tf)
     batch.numbers["size"].append(round(sum(head.values()) + DIFF_WEIGHT * sum(diff.values())))
+
+
+def _line(change: Change) -> str:
+    return "\t".join((change.old, change.new, " ".join(change.names)))
+
+
+def parse_changes(text: str) -> list[Change]:
+    """The changes of a commit, as its segment holds them."""
+    split = (line.split("\t") for line in text.split("\n") if line)
+    return [Change(old, new, tuple(names.split())) for old, new, names in split]
 
 
 DIFF_WEIGHT = 0.3

@@ -12,31 +12,49 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
 
     code: float = 1.0
     """The whole issue against text, path, names and docstrings of a file (BM25F)."""
-    title: float = 1.0
+    title: float = 0.5
     """The issue's title against the same."""
     mention: float = 0.8
     """Paths, traceback frames, modules and identifiers that the issue names."""
     history: float = 0.5
-    """Past commits that speak of the same."""
+    """Past commits that speak of the same as the issue."""
+    history_title: float = 0.8
+    """Past commits that speak of the same as its title."""
     best: float = 0.5
-    """The best function of a file."""
-    plain: float = 0.3
-    """The whole issue against the text alone, hardly normalized by length."""
+    """The best function of a file for the whole issue."""
+    best_three: float = 0.3
+    """Its three best together."""
+    best_title: float = 0.6
+    """The best function of a file for the title."""
+    phrase: float = 0.4
+    """Sequences of words that the issue shares with the file: messages, quoted code."""
     repairs: float = 0.5
     """Past repairs that memory recalls."""
+    executed: float = 1.0
+    """How special to the failing run what it executed is."""
 
 
 class FunctionWeights(BaseModel, frozen=True, extra="forbid"):
-    """What each signal counts for a function, within the best files."""
+    """What each signal counts for a function, within the best files; scaled like those of files."""
 
     file: float = 0.7
     """The score of its file."""
-    code: float = 0.7
+    code: float = 0.5
     """The whole issue against its text and qualified name."""
     title: float = 0.5
     """The issue's title against the same."""
-    mention: float = 0.7
+    mention: float = 0.3
     """Names and traceback frames in the issue."""
+    phrase: float = 0.3
+    """Sequences of words that the issue shares with it."""
+    history: float = 0.4
+    """Past commits like the issue that changed it."""
+    history_title: float = 0.2
+    """Past commits like its title that changed it."""
+    length: float = 0.5
+    """Its number of lines: longer functions are changed more often."""
+    executed: float = 1.0
+    """How special to the failing run it is."""
 
 
 class RankingConfig(BaseModel, frozen=True, extra="forbid"):
@@ -44,6 +62,8 @@ class RankingConfig(BaseModel, frozen=True, extra="forbid"):
 
     weights: Weights = Weights()
     function_weights: FunctionWeights = FunctionWeights()
+    phrase_files: int = 60
+    """Files that are read again for phrases: the best by all other signals."""
     top_files: int = 50
     """Files in a ranking; 0 means all."""
     function_files: int = 20
@@ -54,8 +74,8 @@ class RankingConfig(BaseModel, frozen=True, extra="forbid"):
     """Whether test files are ranked like others."""
     max_issue_characters: int = 100_000
     """What follows in a longer issue isn't read; 0 means no limit."""
-    max_query_terms: int = 400
-    """The rarest terms of the issue that are searched for."""
+    max_query_terms: int = 600
+    """Terms of the issue that are searched for, the rarest in the code first."""
     max_file_bytes: int = 16 << 20
     """Larger files are known by their paths only; 0 means no limit."""
     cache: Path | None = None

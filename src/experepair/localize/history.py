@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log, sqrt
@@ -10,7 +10,14 @@ from pathlib import Path
 
 from experepair.domain.place import Evidence
 from experepair.errors import UsageError
-from experepair.localize.commits import COMMIT_SHIFT, DIFF_SHIFT, DIFF_WEIGHT, CommitStore
+from experepair.localize.commits import (
+    COMMIT_SHIFT,
+    DIFF_SHIFT,
+    DIFF_WEIGHT,
+    Change,
+    CommitStore,
+    parse_changes,
+)
 from experepair.localize.config import HistoryConfig
 from experepair.localize.index.folder import SegmentFolder, cache_folder
 from experepair.localize.index.view import Index
@@ -18,7 +25,7 @@ from experepair.localize.languages import language_of
 from experepair.localize.lexical import Saturation, idf
 from experepair.workspace.git import Git
 
-_SATURATION = Saturation(1.2, 0.6)
+_SATURATION = Saturation(1.2, 0.75)
 
 
 @dataclass
@@ -26,7 +33,15 @@ class PastCommits:
     """How much past commits speak for each file (by position), and which."""
 
     files: dict[int, float] = field(default_factory=dict)
+    functions: dict[tuple[int, str], float] = field(default_factory=dict)
     evidence: dict[int, list[Evidence]] = field(default_factory=dict)
+
+    def add(self, kind: str, file: int, share: float, detail: str, names: Sequence[str]) -> None:
+        """A commit (or whatever `kind` is) speaks for a file, and for definitions in it by their simple names."""
+        self.files[file] = self.files.get(file, 0.0) + share
+        self.evidence.setdefault(file, []).append(Evidence(kind, detail, share))
+        for name in names:
+            self.functions[file, name] = self.functions.get((file, name), 0.0) + share / len(names)
 
 
 class History:
@@ -56,7 +71,7 @@ class History:
     @cached_property
     def _store(self) -> CommitStore:
         name = str((self._git.cwd / self._git.line("rev-parse", "--git-common-dir")).resolve())
-        folder = SegmentFolder(self._cache, name, "commits-1")
+        folder = SegmentFolder(self._cache, name, "commits-2")
         if folder.note:
             self.notes.append(folder.note)
         return CommitStore(folder)
@@ -109,13 +124,11 @@ class History:
             return set()
 
     def _touches_sources(self, place: tuple[int, int]) -> bool:
-        return any(not _is_test(new) for _, new in self._changes(place))
+        return any(not _is_test(change.new) for change in self._changes(place))
 
-    def _changes(self, place: tuple[int, int]) -> list[tuple[str, str]]:
+    def _changes(self, place: tuple[int, int]) -> list[Change]:
         segment, document = place
-        text = self._store.folder.segments[segment].texts("changes")[document]
-        pairs = (line.partition("\t") for line in text.split("\n") if line)
-        return [(old, new) for old, _, new in pairs]
+        return parse_changes(self._store.folder.segments[segment].texts("changes")[document])
 
     def similar(self, query: Mapping[str, int], index: Index) -> PastCommits:
         """Files that commits like the query changed: more so the more alike, the newer, the smaller they are.
@@ -131,7 +144,7 @@ class History:
         names = self._current_names(index)
         taken = 0
         for place in sorted(scores, key=lambda place: (-scores[place], self._ages[place])):
-            changed = [new for _, new in self._changes(place) if not _is_test(new)]
+            changed = [change for change in self._changes(place) if not _is_test(change.new)]
             if len(changed) > config.max_files:
                 continue
             segment, document = place
@@ -140,11 +153,10 @@ class History:
             )
             columns = self._store.folder.segments[segment]
             detail = f"{columns.texts('key')[document][:10]} {columns.texts('subject')[document]}"
-            for path in changed:
-                file = index.position.get(names.get(path, path))
+            for change in changed:
+                file = index.position.get(names.get(change.new, change.new))
                 if file is not None:
-                    found.files[file] = found.files.get(file, 0.0) + share
-                    found.evidence.setdefault(file, []).append(Evidence("history", detail, share))
+                    found.add("history", file, share, detail, change.names)
             taken += 1
             if taken >= config.top:
                 break
@@ -157,7 +169,7 @@ class History:
         mean = sum(sizes[segment][document] for segment, document in ages) / (len(ages) or 1) or 1.0
         k1, b = _SATURATION.k1, _SATURATION.b
         scores: dict[tuple[int, int], float] = {}
-        for term, times in query.items():
+        for term, times in sorted(query.items()):
             having: list[tuple[tuple[int, int], float]] = []
             for number, segment in enumerate(segments):
                 for posting in segment.postings(term):
@@ -176,9 +188,9 @@ class History:
         """Today's name of files that were renamed since."""
         names: dict[str, str] = {}
         for place in self._ages:
-            for old, new in self._changes(place):
-                if old != new and old not in index.position:
-                    names.setdefault(old, names.get(new, new))
+            for change in self._changes(place):
+                if change.old != change.new and change.old not in index.position:
+                    names.setdefault(change.old, names.get(change.new, change.new))
         return names
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
 from math import log
 
 from experepair.localize.index.store import DOC_SHIFT, NAME_SHIFT, OUTER_SHIFT, UNIT_SHIFT
@@ -20,21 +21,35 @@ class Saturation:
     b: float
 
 
-CODE, TITLE, PLAIN = Saturation(2.5, 0.75), Saturation(1.2, 0.75), Saturation(0.9, 0.4)
+CODE, TITLE = Saturation(2.5, 0.75), Saturation(1.2, 0.75)
 UNIT = Saturation(1.2, 0.75)
 
 
 @dataclass
 class Lexical:
-    """Scores of files (by position) and units (by id), and which terms made them."""
+    """Scores of files (by position) and units (by id), and which terms made them.
+
+    Attributes:
+        code: the whole issue against files.
+        title: its title against files.
+        best: the best function or class of each file for the whole issue.
+        best_three: the sum of the three best.
+        best_title: the best for the title.
+        unit_code: the whole issue against functions and classes.
+        unit_title: its title against them.
+        terms: what the terms of the whole issue gave each file.
+        title_terms: what those of the title gave.
+    """
 
     code: dict[int, float] = field(default_factory=dict)
     title: dict[int, float] = field(default_factory=dict)
-    plain: dict[int, float] = field(default_factory=dict)
     best: dict[int, float] = field(default_factory=dict)
+    best_three: dict[int, float] = field(default_factory=dict)
+    best_title: dict[int, float] = field(default_factory=dict)
     unit_code: dict[int, float] = field(default_factory=dict)
     unit_title: dict[int, float] = field(default_factory=dict)
     terms: dict[int, list[tuple[float, str]]] = field(default_factory=dict)
+    title_terms: dict[int, list[tuple[float, str]]] = field(default_factory=dict)
 
 
 def idf(total: int, having: int) -> float:
@@ -91,16 +106,23 @@ class LexicalScorer:
             title: those of its title.
         """
         result = Lexical()
-        for term in query.keys() | title.keys():
+        for term in sorted(query.keys() | title.keys()):  # sums of floats depend on the order
             self._add_term(result, term, query.get(term, 0), title.get(term, 0))
-        slot_of, ranked = self._index.slot_of, self._ranked
-        kinds = self._index.unit_kinds
-        for unit, score in result.unit_code.items():
-            if kinds[unit] in (Kind.FUNCTION, Kind.CLASS):
-                for file in ranked[slot_of[unit]]:
-                    if score > result.best.get(file, 0.0):
-                        result.best[file] = score
+        for file, scores in self._by_file(result.unit_code).items():
+            best = nlargest(3, scores)
+            result.best[file], result.best_three[file] = best[0], sum(best)
+        for file, scores in self._by_file(result.unit_title).items():
+            result.best_title[file] = max(scores)
         return result
+
+    def _by_file(self, units: Mapping[int, float]) -> dict[int, list[float]]:
+        """Scores of the functions and classes of each file."""
+        slot_of, ranked = self._index.slot_of, self._ranked
+        found: dict[int, list[float]] = {}
+        for unit, score in units.items():
+            for file in ranked[slot_of[unit]]:
+                found.setdefault(file, []).append(score)
+        return found
 
     def _add_term(self, result: Lexical, term: str, times: int, in_title: int) -> None:
         slot_of, ranked, kinds = self._index.slot_of, self._ranked, self._index.unit_kinds
@@ -147,26 +169,20 @@ class LexicalScorer:
         in_paths = self._paths.get(term, {})
         found = {file: slot for slot in body for file in self._ranked[slot]}
         rarity = idf(self._count, len(found.keys() | in_paths.keys()))
-        plain_rarity = idf(self._count, len(found)) * times
         weight = rarity * (1 + log(times)) if times else 0.0
         for file in found.keys() | in_paths.keys():
             slot = found.get(file)
-            text, path = (
-                (body[slot], fields.get(slot, 0)) if slot is not None else (0, 0),
-                in_paths.get(file, 0),
-            )
+            text = body[slot] + fields.get(slot, 0) if slot is not None else 0
             size = self._slot_sizes[slot] / self._mean if slot is not None else 1.0
-            tf = text[0] + text[1]
+            path = in_paths.get(file, 0)
             if times:
-                gained = weight * _saturated(tf + 20 * path, size, CODE)
+                gained = weight * _saturated(text + 20 * path, size, CODE)
                 result.code[file] = result.code.get(file, 0.0) + gained
                 result.terms.setdefault(file, []).append((gained, term))
-                if text[0]:
-                    gained = plain_rarity * _saturated(text[0], size, PLAIN)
-                    result.plain[file] = result.plain.get(file, 0.0) + gained
             if in_title:
-                gained = rarity * _saturated(tf + 10 * path, size, TITLE)
+                gained = rarity * _saturated(text + 10 * path, size, TITLE)
                 result.title[file] = result.title.get(file, 0.0) + gained
+                result.title_terms.setdefault(file, []).append((gained, term))
 
 
 def _saturated(tf: float, size: float, how: Saturation) -> float:

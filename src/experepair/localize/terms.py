@@ -204,8 +204,9 @@ def _stem(word: str) -> str:
 def _split(identifier: str) -> tuple[str, ...]:
     parts = [part.lower() for part in _PART.findall(identifier)]
     kept = [_stem(part) for part in parts if len(part) > 1 and part not in _STOPPED]
-    if len(parts) > 1:
-        kept.append("".join(parts))
+    whole = identifier.replace("_", "").lower()
+    if len(parts) > 1 or (parts and whole != parts[0]):  # get_value, or E108 and sha256
+        kept.append(whole)
     return tuple(kept)
 
 
@@ -225,7 +226,7 @@ _splits = _Splits()
 
 
 def terms_of(identifier: str) -> tuple[str, ...]:
-    """Terms of one identifier: its parts without endings, and the whole if it has several parts."""
+    """Terms of one identifier: its parts without endings, and the whole if it has several parts or digits."""
     return _splits[identifier]
 
 

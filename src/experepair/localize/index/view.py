@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +72,7 @@ class Index:
     """
 
     def __init__(self, source: Source, config: RankingConfig) -> None:
-        folder = SegmentFolder(config.cache or cache_folder(), source.name, "blobs-1")
+        folder = SegmentFolder(config.cache or cache_folder(), source.name, "blobs-2")
         self._store = BlobStore(folder)
         entries = [entry for entry in source.entries() if language_of(entry.path) is not None]
         self.parsed = self._store.update(
@@ -137,6 +138,10 @@ class Index:
             if found:
                 yield base, found
 
+    def frequency(self, term: str) -> int:
+        """How many units hold a term, those of other commits included."""
+        return sum(len(found) for _, found in self.postings(term))
+
     def definitions(self, name: str) -> list[tuple[int, int]]:
         """Slot and unit of each definition with exactly this simple name."""
         slot_of = self.slot_of
@@ -167,6 +172,20 @@ class Index:
             ".".join(reversed(names)),
             *(self._column(place, column, local) for column in ("start", "end", "body", "size")),
         )
+
+    def function_at(self, file: int, line: int) -> int | None:
+        """The outermost function around a line."""
+        place = self._store.places[self.files[file].blob]
+        units, base = self._units(place), self._bases[place.segment]
+        starts = self._store.folder.segments[place.segment].numbers("start")
+        ends = self._store.folder.segments[place.segment].numbers("end")
+        low, high = units.start - base, units.stop - base
+        at = bisect_right(starts, line, low, high) - 1
+        while at >= low:
+            if self.unit_kinds[base + at] == Kind.FUNCTION:
+                return base + at if ends[at] >= line else None
+            at -= 1
+        return None
 
     @cached_property
     def unit_sizes(self) -> array[int]:
