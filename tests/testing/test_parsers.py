@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experepair.domain.command import Completed, Ended
@@ -185,6 +185,7 @@ def test_lines_of_pytest_are_read(line: str, results: dict[str, Outcome] | None)
 
 
 @pytest.mark.parametrize("framework", [Pytest(), Unittest(), Django(), Sympy()], ids=lambda f: str(f.name))
+@settings(derandomize=True)
 @given(
     text=st.lists(
         st.one_of(

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from experepair.domain.edit import Edit
 from experepair.workspace.edits import (
@@ -16,6 +18,7 @@ from experepair.workspace.edits import (
     sensitive,
 )
 from experepair.workspace.matching import MatchConfig
+from experepair.workspace.text import lines_of
 from experepair.workspace.tree import Tree
 
 FUNCTION = """class A:
@@ -303,7 +306,7 @@ def test_all_edits_that_fail_are_named_and_none_is_applied() -> None:
         ([Edit("latin.py", "x", "€")], "iso8859-1"),
         ([Edit("new.py", "", "x"), Edit("NEW.py", "", "x")], "differs only by case"),
         ([Edit("new", "", "x"), Edit("new/a.py", "", "x")], "can't both be files"),
-        ([Edit("a.py", "x", "y")] * 101, "too many"),
+        ([Edit("a.py", "x", "y")] * 51, "too many"),
     ],
 )
 def test_edits_that_make_no_sense_are_refused(edits: list[Edit], reason: str) -> None:
@@ -358,6 +361,28 @@ def test_a_replacement_is_written_in_the_encoding_of_the_file() -> None:
     assert applied([Edit("a.py", "x = 'é'", "x = 'ü'")], {"a.py": b"# coding: latin-1\nx = '\xe9'\n"}) == {
         "a.py": b"# coding: latin-1\nx = '\xfc'\n"
     }
+
+
+CODE = st.lists(
+    st.sampled_from(["", "if x:", "    a = 1", "\ta = 1", "a=1", "  b()", "b( )", "\x0c", "é"]), max_size=6
+)
+
+
+@settings(derandomize=True)
+@given(lines=CODE, original=CODE, patched=CODE, end=st.sampled_from(["\n", "\r\n", "\r"]), last=st.booleans())
+def test_an_edit_of_any_shape_is_applied_or_refused_and_keeps_line_ends(
+    lines: list[str], original: list[str], patched: list[str], end: str, last: bool
+) -> None:
+    content = end.join(lines) + end * last
+    edit = Edit("a.py", "\n".join(original), "\n".join(patched))
+    result = apply_edits([edit], {"a.py": content.encode()}.get)
+    if isinstance(result, Refused):
+        assert result.reason
+    elif any(line.strip() for line in original):
+        changed = (result.changes["a.py"] or b"").decode()
+        other_ends = {"\n", "\r\n", "\r"} - {end} if end in content else set()
+        assert not {line[len(line.rstrip("\r\n")) :] for line in lines_of(changed)} & other_ends
+        assert changed.endswith(end) or not (changed and content.endswith(end))
 
 
 # --- paths

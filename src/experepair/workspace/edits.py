@@ -47,9 +47,9 @@ _SENSITIVE = (
 class EditConfig(BaseModel, frozen=True, extra="forbid"):
     """What a reply's edits may be."""
 
-    edits: int = 100
+    edits: int = 50
     """Most edits in one reply; none are applied when there are more."""
-    file_mb: float = 4.0
+    file_mb: float = 2.0
     """Largest file that is edited, in MiB."""
     match: MatchConfig = MatchConfig()
     """How far from the file an <original> may be."""
