@@ -135,11 +135,11 @@ def test_a_whole_edit_before_a_truncated_one_is_kept() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "<original>" * 400_000,
-        "<file>" * 600_000,
-        "<file>a</file><original>" * 150_000,
-        "<file>a</file><original>x</original><patched>" * 80_000,
-        "</patched>" * 400_000,
+        "<original>" * 200_000,
+        "<file>" * 200_000,
+        "<file>a</file><original>" * 70_000,
+        "<file>a</file><original>x</original><patched>" * 40_000,
+        "</patched>" * 200_000,
         "<file>a</file><original>"
         + "\n" * 4_000_000
         + "</original><patched>"
@@ -152,7 +152,7 @@ def test_a_whole_edit_before_a_truncated_one_is_kept() -> None:
         + "\n"
         + "`" * 4_000_000
         + "</original><patched>\0\ud800</patched>",
-        "<file>a</file>" + "<original>x</original><patched>" * 60_000 + "</patched>" * 60_000,
+        "<file>a</file>" + "<original>x</original><patched>" * 30_000 + "</patched>" * 30_000,
     ],
     ids=range(10),
 )

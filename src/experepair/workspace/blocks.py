@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from experepair.domain.edit import Edit, Unparsed
 
@@ -19,8 +20,7 @@ _LONGEST_SHOWN = 2000
 _LONGEST_FENCE_LINE = 200
 
 
-@dataclass(frozen=True, slots=True)
-class _Tag:
+class _Tag(NamedTuple):  # quicker to make than a dataclass: a hostile reply has a million
     name: str
     start: int
     end: int
