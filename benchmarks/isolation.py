@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import statistics
 import subprocess
@@ -59,13 +60,10 @@ def left_behind(run_root: Path, mounts: str) -> list[str]:
     left = [str(path) for path in run_root.glob("*/experepair-*")]
     if MOUNTS.read_text() != mounts:
         left.append("a mount")
-
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if os.fsencode(run_root) in file.read_bytes():
-                left.append(f"process {file.parent.name}")
-        except OSError:
-            continue
+    for process in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if os.fsencode(run_root) in (process / "cmdline").read_bytes():
+                left.append(f"process {process.name}")
     return left
 
 

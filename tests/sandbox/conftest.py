@@ -32,6 +32,14 @@ def box(tree: Path, tmp_path: Path) -> Box:
 
 
 @pytest.fixture(params=list(Copy))
+def every_box(box: Box, request: pytest.FixtureRequest) -> Box:
+    """Each way of making the private copy."""
+    box.copies = (request.param,)
+    return box
+
+
+@pytest.fixture(params=[Copy.OVERLAY, Copy.COPIED])
 def any_box(box: Box, request: pytest.FixtureRequest) -> Box:
+    """The two ways that differ in what stands around the command."""
     box.copies = (request.param,)
     return box

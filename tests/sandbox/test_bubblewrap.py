@@ -42,8 +42,8 @@ def test_a_checkout_below_tmp_or_usr_is_seen_there_too(box: Box) -> None:
         assert box.sh("pwd; touch written && cat run.sh").stdout.startswith(f"{place}\n#!/bin/sh")
 
 
-def test_what_a_command_writes_is_gone_afterwards(any_box: Box) -> None:
-    before = snapshot(any_box.tree)
+def test_what_a_command_writes_is_gone_afterwards(every_box: Box) -> None:
+    before = snapshot(every_box.tree)
 
     async def scenario(sandbox: BubblewrapSandbox) -> None:
         first = await sandbox.run(
@@ -53,18 +53,18 @@ def test_what_a_command_writes_is_gone_afterwards(any_box: Box) -> None:
         second = await sandbox.run(Command(("sh", "-c", "ls . pkg")))
         assert second.stdout == ".:\nlink\npkg\nrun.sh\n\npkg:\n__init__.py\n"
 
-    any_box.use(scenario)
-    assert snapshot(any_box.tree) == before
+    every_box.use(scenario)
+    assert snapshot(every_box.tree) == before
 
 
-def test_changes_are_laid_over_the_tree_and_keep_permissions(any_box: Box) -> None:
+def test_changes_are_laid_over_the_tree_and_keep_permissions(every_box: Box) -> None:
     changes = {
         "pkg/__init__.py": None,
         "run.sh": b"#!/bin/sh\necho changed\n",
         "a b/c'd/new.py": b"\xff\x00\n",
         "absent": None,
     }
-    done = any_box.run(
+    done = every_box.run(
         Command(("sh", "-c", './run.sh; ls pkg; cat "a b/c\'d/new.py"; echo >>run.sh; touch "a b/more"')),
         changes,
     )
@@ -299,12 +299,12 @@ def test_a_folder_that_overlays_can_not_express_is_still_usable(box: Box) -> Non
     assert box.sh("echo more >>run.sh && rm run.sh && echo ok").stdout == "ok\n"
 
 
-def test_the_isolation_says_how_the_copy_is_made(any_box: Box) -> None:
+def test_the_isolation_says_how_the_copy_is_made(every_box: Box) -> None:
     async def scenario(sandbox: BubblewrapSandbox) -> None:
         assert sandbox.isolation.backend == "bubblewrap"
-        assert sandbox.isolation.tree == any_box.copies[0]
+        assert sandbox.isolation.tree == every_box.copies[0]
 
-    any_box.use(scenario)
+    every_box.use(scenario)
 
 
 def test_without_bubblewrap_the_error_says_what_to_install(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ and vanish with them. With a copied tree there is nothing to mount, and the oute
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import os
@@ -96,7 +95,7 @@ class BubblewrapSandbox:
 
     async def __aenter__(self) -> Self:
         try:
-            await asyncio.to_thread(self._open)
+            self._open()  # nothing else runs yet, and a thread could not be cancelled
             await self._choose()
         except BaseException:
             self._resources.close()
@@ -106,7 +105,7 @@ class BubblewrapSandbox:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self._resources.close)
+        self._resources.close()
 
     async def run(
         self, command: Command, changes: Changes = NO_CHANGES, *, limits: Limits | None = None
@@ -141,7 +140,6 @@ class BubblewrapSandbox:
                 binds=self._binds,
                 points=(str(place), HOME),
             )
-            size = _megabytes(self._tree) if Copy.COPIED in self._copies else 0
         except OSError as error:
             raise SandboxUnavailable(f"can't prepare {error.filename!r}: {error.strerror}") from error
         self._ground = Ground(
@@ -149,7 +147,7 @@ class BubblewrapSandbox:
             root=os.getuid() == 0,
             copy=self._copies[0],
             tree=self._tree,
-            tree_mb=size,
+            tree_mb=0,
             mount_at=str(place),
             pieces=tuple(shown),
             system=system_pieces(),
@@ -160,7 +158,8 @@ class BubblewrapSandbox:
         """Take the first way of copying that works."""
         failures = []
         for copy in self._copies:
-            self._ground = replace(self._ground, copy=copy)
+            size = _megabytes(self._tree) if copy is Copy.COPIED else 0
+            self._ground = replace(self._ground, copy=copy, tree_mb=size)
             if (reason := await self._tried()) is None:
                 break
             failures.append(f"no {copy}: {reason}")

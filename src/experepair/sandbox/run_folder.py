@@ -16,9 +16,16 @@ from experepair.errors import UsageError
 
 
 def default_run_root() -> Path:
-    """Where run folders live: below the user's cache folder."""
+    """Where run folders live: below the user's cache folder.
+
+    Raises:
+        UsageError: the user has no home.
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or ""
-    base = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
+    try:
+        base = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
+    except RuntimeError as error:
+        raise UsageError("there is no home folder to work in; set HOME or XDG_CACHE_HOME") from error
     return base / "experepair" / "run"
 
 
@@ -103,6 +110,8 @@ def _locked(lock: Path, *, create: bool = True) -> int:
     try:
         fd = os.open(lock, os.O_RDWR | (os.O_CREAT if create else 0), 0o600)
     except FileNotFoundError:
+        if create:
+            raise
         return -1
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shlex
@@ -71,7 +70,7 @@ class UnisolatedSandbox:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self._resources.close)
+        self._resources.close()
 
     async def run(
         self, command: Command, changes: Changes = NO_CHANGES, *, limits: Limits | None = None
