@@ -108,6 +108,21 @@ def test_a_model_that_answers_badly_ends_in_a_result_not_in_a_traceback(
     assert "\x1b" not in (tmp_path / "out" / "report.md").read_text()
 
 
+def test_lone_surrogates_and_nul_in_replies_reach_journal_result_and_report(repo: Path, tmp_path: Path) -> None:
+    odd = "\ud800\x00\u202e"
+    scripted = toy.model(
+        reproduce=(f"{odd}```python\ndef test_a():\n    assert '{odd}'\n```", toy.REPRODUCTION),
+        judge=f"{odd} <verdict>yes</verdict>",
+        patch=(toy.GOOD, toy.OTHER, toy.patch(f"    return '{odd}'"), odd),
+        review=f"{odd} <choice>P1.2</choice>",
+    )
+    result = repair(repo, toy.ISSUE, out=tmp_path / "out", replay=scripted, python=sys.executable)
+    assert result.status is Status.REPAIRED
+    assert result.patch is not None
+    assert "ud800" in result.patch.reasons
+    assert "\u202e" not in (tmp_path / "out" / "report.md").read_text()
+
+
 def test_a_killed_run_goes_on_without_paying_for_an_answered_call_again(repo: Path, tmp_path: Path) -> None:
     """Killed at several places; in the end every answered call was asked for once."""
     out = tmp_path / "out"

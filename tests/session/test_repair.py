@@ -118,3 +118,25 @@ def test_every_insight_and_demonstration_has_its_place_in_the_first_prompts(
     asked = [request.role for request in scripted.asked]
     assert kinds.count("recalled") >= len({*asked} - {"judge", "review"})
     assert not any(part.name == "memory" for request in scripted.asked for part in request.prompt.parts)
+
+
+def test_a_repository_whose_tests_cannot_run_is_repaired_and_says_so(repo: Path, tmp_path: Path) -> None:
+    (repo / "tests" / "test_stats.py").write_text("import nowhere\n" + toy.TESTS)
+    toy.git(repo, "commit", "--quiet", "--all", "--message=broken tests")
+    result = repair(repo, toy.ISSUE, out=tmp_path / "out", replay=toy.model(), python=sys.executable)
+    assert result.status is Status.REPAIRED
+    assert any("no related existing test passes on the untouched code" in note for note in result.notes)
+
+
+def test_a_package_that_cannot_be_imported_is_told_to_the_user_and_to_the_test_agent(
+    repo: Path, tmp_path: Path
+) -> None:
+    (repo / "toy" / "__init__.py").write_text("from toy import _version\n")
+    toy.git(repo, "commit", "--quiet", "--all", "--message=a generated file is missing")
+    scripted = toy.model()
+    result = repair(repo, toy.ISSUE, out=tmp_path / "out", replay=scripted, python=sys.executable)
+    assert any("importing the repository's own package fails" in note for note in result.notes)
+    assert (
+        "cannot import name '_version'"
+        in next(r for r in scripted.asked if r.role == "reproduce").prompt.user
+    )

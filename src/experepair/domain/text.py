@@ -15,3 +15,8 @@ def visible(text: str) -> str:
     Tab, line feed and the carriage return of a line's end stay.
     """
     return _HIDDEN.sub(lambda mark: ascii(mark[0])[1:-1], text.replace("\r\n", "\n"))
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates as escapes, so that it can be written as UTF-8; nothing else changes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
+from experepair.domain.text import encodable
 from experepair.steps.spending import Spending
 
 
@@ -46,6 +47,10 @@ _EXIT = {
 }
 
 
+Text = Annotated[str, AfterValidator(encodable)]
+"""Text from models and code, which may hold what JSON can't."""
+
+
 class _Value(BaseModel, frozen=True, extra="forbid"):
     pass
 
@@ -54,7 +59,7 @@ class IssueInfo(_Value, frozen=True):
     """What was repaired."""
 
     id: str
-    title: str
+    title: Text
     repository: str
 
 
@@ -64,11 +69,11 @@ class PatchInfo(_Value, frozen=True):
     name: str
     paths: tuple[str, ...]
     lines_changed: int
-    diff: str
+    diff: Text
     """For `git apply` on the commit."""
     flags: tuple[str, ...] = ()
     """Why a human should look twice."""
-    reasons: str = ""
+    reasons: Text = ""
     """Of the reviewer, or how it was settled without one."""
 
 
@@ -82,9 +87,9 @@ class ReproductionInfo(_Value, frozen=True):
     """Scripts written until this one was valid; 0 for an existing test."""
     cases: tuple[str, ...]
     failed_before: tuple[str, ...]
-    source: str
-    output_before: str
-    reasons: str
+    source: Text
+    output_before: Text
+    reasons: Text
     """Of the judge."""
 
 
@@ -92,7 +97,7 @@ class EvidenceInfo(_Value, frozen=True):
     """One reason to suspect a file."""
 
     kind: str
-    detail: str
+    detail: Text
     weight: float
 
 
@@ -110,7 +115,7 @@ class PlacesInfo(_Value, frozen=True):
     ranked: tuple[FileInfo, ...]
     """Best first, found without a model."""
     confidence: float
-    notes: tuple[str, ...]
+    notes: tuple[Text, ...]
     files: tuple[str, ...]
     """Chosen by the patch agent."""
     spans: tuple[str, ...]
@@ -124,9 +129,9 @@ class CandidateInfo(_Value, frozen=True):
     passed: bool
     parent: str | None
     """The candidate that it refines."""
-    diff: str | None
+    diff: Text | None
     """None when no patch could be made of the reply."""
-    feedback: str
+    feedback: Text
 
 
 class TableInfo(_Value, frozen=True):
@@ -145,7 +150,7 @@ class Result(_Value, frozen=True):
     experepair: str
     run_id: str
     status: Status
-    error: str | None = None
+    error: Text | None = None
     """What ended the repair before its time."""
     issue: IssueInfo
     commit: str
@@ -153,7 +158,7 @@ class Result(_Value, frozen=True):
     reproduction: ReproductionInfo | None = None
     places: PlacesInfo | None = None
     candidates: tuple[CandidateInfo, ...] = ()
-    validation_tests: dict[str, str] = {}
+    validation_tests: dict[str, Text] = {}
     """Source by name."""
     table: TableInfo | None = None
     existing_tests: tuple[str, ...] = ()
@@ -165,7 +170,7 @@ class Result(_Value, frozen=True):
     """Folder of the results; not in result.json, which lies there."""
     elapsed_s: float = 0.0
     """Wall time of this process, in seconds."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()
 
     @property
     def exit_status(self) -> int:
