@@ -60,10 +60,19 @@ PROJECT: dict[str, bytes] = {
 }
 
 
+HOLDS_A_TEST = b"\ndef test_it():\n    pass\n"
+
+
+def read(path: str) -> bytes | None:
+    """Content of a file of the project; the test files have a test."""
+    content = PROJECT.get(path)
+    return content + HOLDS_A_TEST if content is not None and "test" in path else content
+
+
 def related(
     issue: str, *touched: str, limit: int = 10, config: RelatedConfig | None = None
 ) -> tuple[str, ...]:
-    return related_tests(issue, touched, tuple(PROJECT), PROJECT.get, limit, config=config)
+    return related_tests(issue, touched, tuple(PROJECT), read, limit, config=config)
 
 
 def test_the_test_that_is_named_after_the_touched_file_comes_first() -> None:
@@ -92,6 +101,11 @@ def test_only_test_files_are_returned_and_at_most_as_many_as_asked_for() -> None
     assert related("`CharField`", limit=0) == ()
 
 
+def test_a_file_that_is_named_like_a_test_and_holds_none_is_not_returned() -> None:
+    files = {"pkg/commands/test.py": b"class Command:\n    pass\n", "pkg/forms.py": b""}
+    assert related_tests("", ("pkg/commands/test.py",), tuple(files), files.get, 9) == ()
+
+
 def test_a_touched_test_is_related_to_itself() -> None:
     assert related("", "tests/test_other.py")[0] == "tests/test_other.py"
 
@@ -103,5 +117,5 @@ def test_an_odd_issue_or_path_upsets_nothing(issue: str, touched: str) -> None:
 
 
 def test_the_order_does_not_depend_on_the_order_of_the_files() -> None:
-    forwards = related_tests("`slugify`", ("pkg/forms.py",), tuple(PROJECT), PROJECT.get, 9)
-    assert related_tests("`slugify`", ("pkg/forms.py",), tuple(reversed(PROJECT)), PROJECT.get, 9) == forwards
+    forwards = related_tests("`slugify`", ("pkg/forms.py",), tuple(PROJECT), read, 9)
+    assert related_tests("`slugify`", ("pkg/forms.py",), tuple(reversed(PROJECT)), read, 9) == forwards

@@ -21,6 +21,7 @@ _IMPORT = re.compile(
 )
 _NAME = re.compile(rb"\w+")
 _TEST_PARTS = re.compile(r"^tests?_|_tests?$|^tests?$")
+_HOLDS_TESTS = re.compile(rb"^\s*(?:async )?def test", re.MULTILINE)
 
 
 class RelatedConfig(BaseModel, frozen=True, extra="forbid"):
@@ -62,8 +63,10 @@ def related_tests(
         config: weights; the default ones when None.
     """
     config = config or RelatedConfig()
-    tests = [file for file in files if is_test_file(file)]
-    contents = {test: read(test) or b"" for test in tests}
+    contents = {file: read(file) or b"" for file in files if is_test_file(file)}
+    # helpers for tests, and commands that are called "test", hold no tests
+    contents = {file: content for file, content in contents.items() if _HOLDS_TESTS.search(content)}
+    tests = list(contents)
     issue = issue_text[: config.issue_chars]
     total: Counter[str] = Counter(_named(issue, tests, config.named_in_issue))
     total.update(_used(_code_words(issue), contents, config.words))
