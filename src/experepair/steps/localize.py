@@ -20,6 +20,10 @@ from experepair.steps.replies import read_files, read_places
 
 _BODIES = 3
 """Definitions of a long file that are shown in full when places are chosen."""
+_REASONS = 4
+"""Reasons why a file is listed, in the prompt."""
+_WORDS = frozenset({"code", "title", "plain", "best", "best_title", "best_three"})
+"""Evidence that is a matter of many words; it says nothing to a model that the outline doesn't."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +117,10 @@ async def _choose_places(issue: Issue, ranking: Ranking, files: Sequence[str], k
 
 
 def _outlined(file: RankedFile, tokens: int, kit: Kit) -> ShownFile:
-    reasons = "; ".join(f"{one.kind}: {one.detail}" for one in file.evidence if one.detail)
-    return ShownFile(file.path, _outline(file, kit, tokens), reasons=reasons)
+    speaking = [f"{one.kind}: {one.detail}" for one in file.evidence if one.detail and one.kind not in _WORDS]
+    return ShownFile(
+        file.path, _outline(file, kit, tokens), "; ".join(list(dict.fromkeys(speaking))[:_REASONS])
+    )
 
 
 def _detailed(file: RankedFile, kit: Kit) -> ShownFile:
