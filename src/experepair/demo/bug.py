@@ -13,7 +13,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from experepair.errors import UsageError
-from experepair.session.settings import cache_folder
+from experepair.folders import cache_folder
 
 ISSUE, JOURNAL = "issue.md", "journal.jsonl"
 _DATA = "experepair.demo"

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from experepair.errors import UsageError
+from experepair.folders import cache_folder
 
 
 def default_run_root() -> Path:
@@ -21,12 +22,7 @@ def default_run_root() -> Path:
     Raises:
         UsageError: the user has no home.
     """
-    cache = os.environ.get("XDG_CACHE_HOME") or ""
-    try:
-        base = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
-    except RuntimeError as error:
-        raise UsageError("there is no home folder to work in; set HOME or XDG_CACHE_HOME") from error
-    return base / "experepair" / "run"
+    return cache_folder() / "run"
 
 
 class RunFolder:

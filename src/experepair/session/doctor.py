@@ -14,10 +14,11 @@ from pydantic import BaseModel
 
 import experepair
 from experepair.errors import ExpeRepairError, SandboxUnavailable
+from experepair.folders import cache_folder
 from experepair.llm.roles import check_affordable
 from experepair.sandbox.interpreter import find_interpreter
 from experepair.sandbox.probe import BackendReport, probe
-from experepair.session.settings import Settings, cache_folder, load
+from experepair.session.settings import Settings, load
 from experepair.testing.framework import recognise
 from experepair.workspace.checkout import checkout
 from experepair.workspace.repository import Repository

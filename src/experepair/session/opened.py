@@ -13,6 +13,7 @@ from uuid import uuid4
 import experepair
 from experepair.domain.issue import Issue
 from experepair.errors import UsageError
+from experepair.folders import cache_folder
 from experepair.journal.entries import Entry, RunStarted
 from experepair.journal.journal import Journal
 from experepair.llm.ledger import Ledger
@@ -28,7 +29,7 @@ from experepair.sandbox.normalise import normalise
 from experepair.sandbox.open import open_sandbox
 from experepair.session.environment import examine
 from experepair.session.out import open_journal
-from experepair.session.settings import Settings, cache_folder
+from experepair.session.settings import Settings
 from experepair.steps.kit import Kit
 from experepair.testing.framework import recognise
 from experepair.workspace.checkout import Checkout, checkout

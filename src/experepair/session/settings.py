@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from experepair.domain.roles import Role
 from experepair.domain.text import visible
 from experepair.errors import UsageError
+from experepair.folders import config_folder
 from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
 from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
@@ -162,14 +162,7 @@ def load(repository: Path | None, flags: Mapping[str, Any]) -> Settings:
 
 def user_file() -> Path:
     """Where the user's own settings are."""
-    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "experepair" / "config.toml"
-
-
-def cache_folder() -> Path:
-    """Where checkouts and indexes are kept; it may be deleted at any time."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "experepair"
+    return config_folder() / "config.toml"
 
 
 def _read(path: Path, *, own: bool) -> dict[str, Any]:
