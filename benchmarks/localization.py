@@ -66,7 +66,7 @@ def evaluate(row: Row, cache: Path | None, observed: Observed, *, ablation: bool
     outcome.held, outcome.sent = held(best_spans(ranking), gold, source)
     if floor:
         outcome.files["floor: BM25, whitespace"] = worst(whitespace(row.issue, source), gold.files)
-    if observed is not NOTHING:
+    if observed.failing:
         note(outcome, "with a perfect reproduction", ranker.rank(row.issue, observed=observed), gold)
     if ablation:
         signals = ranker.signals(row.issue)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from experepair.domain.place import Evidence
 from experepair.localize.index.view import Index
 
 _FRAME = re.compile(r'File "([^"\n]{1,500})", line (\d{1,9})(?:, in ([\w<>.]{1,200}))?')
-_SHORT_FRAME = re.compile(r"^\s*([\w./\\-]{1,300}\.py):(\d{1,9}):", re.MULTILINE)
-_PATH = re.compile(r"[\w.~+-]*(?:[/\\][\w.+-]+)*\.py\b")
+_SHORT_FRAME = re.compile(r"^[ \t]*([\w./\\-]{1,300}\.py):(\d{1,9}):", re.MULTILINE)
+_PATH = re.compile(r"(?<![\w.~+/\\-])[\w.~+-]*(?:[/\\][\w.+-]+)*\.py\b")
 _DOTTED = re.compile(r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+")
-_FROM_IMPORT = re.compile(r"^[>\s.]*from\s+([\w.]+)\s+import\s+\(?([\w, \t]+)", re.MULTILINE)
+_FROM_IMPORT = re.compile(r"^[> \t.]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]+)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _FENCED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
-_CODE_LIKE = re.compile(r"\w+_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z]+[a-z]+[A-Z]\w*|[A-Za-z]\w*(?=\()")
+_CAMEL = re.compile(r"[a-z][A-Z]")
+_MOST = 500
+"""Frames, paths or dotted names of an issue that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def frames_in(text: str) -> list[Frame]:
         (match.start(), Frame(match[1], int(match[2]), match[3] or "")) for match in _FRAME.finditer(text)
     ]
     found += [(match.start(), Frame(match[1], int(match[2]), "")) for match in _SHORT_FRAME.finditer(text)]
-    return [frame for _, frame in sorted(found, key=lambda pair: pair[0])]
+    return [frame for _, frame in sorted(found, key=lambda pair: pair[0])][-_MOST:]
 
 
 def code_identifiers(text: str) -> dict[str, None]:
@@ -80,7 +82,15 @@ def code_identifiers(text: str) -> dict[str, None]:
     found: dict[str, None] = {}
     for match in _FENCED.finditer(text):
         found |= dict.fromkeys(_IDENTIFIER.findall(match[0]))
-    found |= dict.fromkeys(match[0] for match in _CODE_LIKE.finditer(text))
+    for match in _IDENTIFIER.finditer(text):
+        name = match[0]
+        if (
+            "_" in name.strip("_")
+            or name[0] == "_"
+            or _CAMEL.search(name)
+            or text[match.end() : match.end() + 1] == "("
+        ):
+            found[name] = None
     for dotted in _DOTTED.findall(text):
         found |= dict.fromkeys(dotted.split("."))
     return {name: None for name in found if len(name) > 2}
@@ -103,11 +113,11 @@ class MentionFinder:
         """Everything that `text` names."""
         mentions = Mentions()
         self._frames(mentions, text)
-        for path in dict.fromkeys(match[0] for match in _PATH.finditer(_FRAME.sub("", text))):
+        for path in _first(match[0] for match in _PATH.finditer(_FRAME.sub("", text))):
             matched = self.files_of_path(path)
             for position in matched:
                 mentions.file("path", position, path, 1 / len(matched))
-        for dotted in dict.fromkeys(_dotted_names(text)):
+        for dotted in _first(_dotted_names(text)):
             self._module(mentions, dotted)
         self._identifiers(mentions, code_identifiers(text))
         mentions.settle()
@@ -145,9 +155,8 @@ class MentionFinder:
             detail = f"{frame.path}:{frame.line}"
             mentions.file("traceback", files[0], detail, weight)
             simple = frame.function.rpartition(".")[2]
-            for unit in self._index.units(files[0]) if simple else ():
-                found = self._index.unit(files[0], unit)
-                if found.name.rpartition(".")[2] == simple:
+            for slot, unit in self._index.definitions(simple) if simple else ():
+                if files[0] in self._index.slots[slot]:
                     mentions.unit("traceback", unit, detail, weight)
 
     def _module(self, mentions: Mentions, dotted: str) -> None:
@@ -224,6 +233,11 @@ def _shares_folder(printed: str, path: str) -> bool:
     """Whether a traceback's path agrees with ours in more than the file's name."""
     printed_parts, own = printed.replace("\\", "/").split("/"), path.split("/")
     return len(printed_parts) > 1 and printed_parts[-2:] == own[-2:]
+
+
+def _first(names: Iterable[str]) -> list[str]:
+    """The first different names, in order."""
+    return list(dict.fromkeys(names))[:_MOST]
 
 
 def _dotted_names(text: str) -> Iterator[str]:

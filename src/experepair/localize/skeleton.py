@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from experepair.domain.place import Span
 from experepair.localize.languages import Definition, Kind, language_of
-from experepair.localize.text import tokens_of
+from experepair.localize.text import tokens_of, utf8_of
 
 _SPACE = re.compile(r"\s+")
 _COMMENT = re.compile(r"^([^'\"#\n]*)#.*$", re.MULTILINE)
@@ -41,6 +41,7 @@ def skeleton(path: str, content: bytes, *, max_tokens: int = 2000, best: Sequenc
     language = language_of(path)
     if language is None:
         return ""
+    content = utf8_of(content)
     definitions = language.outline(content).definitions
     wanted = {(span.start, span.end): number for number, span in reversed(list(enumerate(best)))}
     rows: list[_Row] = []

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from experepair.domain.place import Span
-from experepair.localize.languages import Definition, Kind, Language, language_of
-from experepair.localize.text import lines_of, tokens_of
+from experepair.localize.languages import Definition, Kind, Language, Statement, language_of
+from experepair.localize.text import lines_of, tokens_of, utf8_of
 
 Read = Callable[[str], bytes | None]
 """Content of a file by its path; None when there is none."""
@@ -116,7 +116,11 @@ class _File:
 
     @cached_property
     def _definitions(self) -> tuple[Definition, ...]:
-        return self._language.outline(self.content).definitions if self._language else ()
+        return self._language.outline(utf8_of(self.content)).definitions if self._language else ()
+
+    @cached_property
+    def _statements(self) -> tuple[Statement, ...]:
+        return self._language.statements(utf8_of(self.content)) if self._language else ()
 
     def _name(self, position: int) -> str:
         names = []
@@ -206,11 +210,9 @@ class _File:
 
     def constants(self, wanted: _Range) -> Iterator[_Range]:
         """Imports and module constants whose names occur in the lines."""
-        if self._language is None:
-            return
         text = "\n".join(self.lines[wanted.start - 1 : wanted.end])
         used = set(_NAME.findall(text))
-        for statement in self._language.statements(self.content):
+        for statement in self._statements:
             if statement.end - statement.start < _CHEAP_LINES and statement.binds & used:
                 yield _Range(statement.start, statement.end)
 

@@ -18,6 +18,15 @@ def text_of(content: bytes) -> str:
     return decoded.text if decoded else content.decode("latin-1")
 
 
+def utf8_of(content: bytes) -> bytes:
+    """Content in UTF-8, as parsers read it; the number of its lines stays the same."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return text_of(content).encode("utf-8", "replace")
+    return content
+
+
 def lines_of(content: bytes) -> list[str]:
     """Lines without their ends, counted as parsers count them."""
     lines = [line.removesuffix("\r") for line in text_of(content).split("\n")]

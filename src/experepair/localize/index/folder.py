@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import time
+import weakref
 from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
-from experepair.localize.index.segment import Segment, SegmentDamaged, write_segment
+from experepair.errors import UsageError
+from experepair.localize.index.segment import WRITING, Segment, SegmentDamaged, write_segment
+
+_ABANDONED_S = 3600.0
 
 
 def cache_folder() -> Path:
@@ -52,7 +58,7 @@ class SegmentFolder:
     def __init__(self, base: Path, scope: str, kind: str) -> None:
         digest = hashlib.sha256(scope.encode("utf-8", "surrogateescape")).hexdigest()[:24]
         self.note = ""
-        self._temporary: TemporaryDirectory[str] | None = None
+        self._temporary = False
         self.path = base / digest / kind
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -61,12 +67,17 @@ class SegmentFolder:
             writable = False
         if not writable:
             self._use_temporary()
+        self._sweep()
         self.segments = self._open()
 
     def _use_temporary(self) -> None:
         self.note = f"nothing is kept for the next time: {str(self.path)!r} can't be written"
-        self._temporary = TemporaryDirectory(prefix="experepair-")
-        self.path = Path(self._temporary.name)
+        try:
+            self.path = Path(mkdtemp(prefix="experepair-"))
+        except OSError as error:
+            raise UsageError(f"no temporary folder can be made: {error.strerror}; set TMPDIR") from error
+        self._temporary = True
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def _open(self) -> list[Segment]:
         found = []
@@ -80,23 +91,40 @@ class SegmentFolder:
                 continue  # another process has just merged it into a new one
         return found
 
-    def add(self, batch: Batch) -> None:
-        """Write a batch as a new segment."""
+    def _sweep(self) -> None:
+        """Remove what killed processes left half written."""
+        for path in self.path.glob(f"{WRITING}*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                    path.unlink()
+
+    def add(self, batch: Batch) -> Path:
+        """Write a batch as a new segment, and return its path.
+
+        Raises:
+            UsageError: there is no room for it, neither in the cache nor in the temporary folder.
+        """
         try:
             written = write_segment(self.path, batch.numbers, batch.texts, batch.postings)
-        except OSError:
-            if self._temporary is not None:
-                raise
+        except OSError as error:
+            if self._temporary:
+                raise UsageError(
+                    f"the index can't be written to {str(self.path)!r}: {error.strerror}; make room there"
+                ) from error
             self._use_temporary()
-            written = write_segment(self.path, batch.numbers, batch.texts, batch.postings)
-        self.segments.append(Segment(written))
+            return self.add(batch)
+        try:
+            self.segments.append(Segment(written))
+        except OSError:  # another process has already merged it into a new one
+            self.segments[:] = self._open()
+        return written
 
     def replace(self, old: Sequence[Segment], batch: Batch) -> None:
         """Write a batch that holds all that `old` held and is wanted, and remove those."""
-        self.add(batch)
-        added = self.segments[-1].path
-        for segment in old:
+        replaced = list(old)
+        added = self.add(batch)
+        for segment in replaced:
             if segment.path != added:
                 with suppress(OSError):
                     segment.path.unlink()
-            self.segments.remove(segment)
+        self.segments[:] = [each for each in self.segments if each.path == added or each not in replaced]

@@ -21,6 +21,9 @@ from pathlib import Path
 _MAGIC = b"experepair segment 1 " + sys.byteorder.encode() + b"\n"
 _LENGTH = struct.Struct("<Q")
 
+WRITING = "writing-"
+"""How the names of files begin that aren't complete yet."""
+
 Numbers = Sequence[int]
 """A column, or part of one: an array or a view of mapped memory."""
 
@@ -158,7 +161,7 @@ def _write(folder: Path, columns: Mapping[str, tuple[str, bytes]]) -> Path:
         crc = zlib.crc32(padded, crc)
     header = json.dumps({"size": at, "crc": crc, "sections": sections}).encode()
     start = _MAGIC + _LENGTH.pack(len(header)) + header
-    handle, name = tempfile.mkstemp(dir=folder, prefix="writing-")
+    handle, name = tempfile.mkstemp(dir=folder, prefix=WRITING)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(start + b"\0" * (_aligned(len(start)) - len(start)))

@@ -13,6 +13,7 @@ from experepair.localize.languages import Kind, Language, language_of
 from experepair.localize.languages.language import Definition
 from experepair.localize.source import Source
 from experepair.localize.terms import count_terms
+from experepair.localize.text import utf8_of
 
 UNIT_SHIFT, OUTER_SHIFT, NAME_SHIFT, DOC_SHIFT = 32, 28, 24, 16
 """A posting is unit << 32 | in the names around it << 28 | in its name << 24 | in its docstring << 16 | in its text."""
@@ -97,17 +98,10 @@ def _add(batch: Batch, blob: str, language: Language | None, content: bytes) -> 
     batch.texts["key"].append(blob)
     posted = 0
     if language is not None:
-        content = _as_utf8(content)
+        content = utf8_of(content)
         posted = _add_units(batch, language.outline(content).definitions, content)
     batch.numbers["first unit"].append(len(batch.texts["name"]))
     return posted
-
-
-def _as_utf8(content: bytes) -> bytes:
-    """UTF-16 by its mark; everything else is near enough to UTF-8, which all our tools tolerate."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace").encode("utf-8", "replace")
-    return content
 
 
 def _add_units(batch: Batch, definitions: Sequence[Definition], content: bytes) -> int:

@@ -14,6 +14,7 @@ from experepair.localize.index.folder import SegmentFolder, cache_folder
 from experepair.localize.index.store import DEFINED, UNIT_SHIFT, BlobStore, Place
 from experepair.localize.languages import Kind, language_of
 from experepair.localize.source import Source
+from experepair.workspace.tree import is_utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ class Index:
     def __init__(self, source: Source, config: RankingConfig) -> None:
         folder = SegmentFolder(config.cache or cache_folder(), source.name, "blobs-2")
         self._store = BlobStore(folder)
-        entries = [entry for entry in source.entries() if language_of(entry.path) is not None]
+        known = [entry for entry in source.entries() if language_of(entry.path) is not None]
+        entries = [entry for entry in known if is_utf8(entry.path)]
         self.parsed = self._store.update(
             source, [(entry.path, entry.blob) for entry in entries], config.max_file_bytes
         )
@@ -89,6 +91,10 @@ class Index:
             self.notes.append(
                 f"{len(entries) - len(self.files)} files could not be read: their content isn't here"
             )
+        if len(entries) < len(known):
+            self.notes.append(f"{len(known) - len(entries)} files left out: their names aren't UTF-8")
+        if not self.files:
+            self.notes.append("there are no files in a language that can be indexed")
         self._bases: list[int] = []
         total = 0
         for segment in folder.segments:
