@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Kind(IntEnum):
@@ -17,8 +17,7 @@ class Kind(IntEnum):
     """Anything that is defined inside a function; its text counts as that function's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A class, function or method, decorators included; the first of a file is the module itself.
 
     Attributes:

@@ -10,11 +10,13 @@ import tree_sitter_python
 
 from experepair.localize.languages.language import Definition, Kind, Outline, Statement
 
-_HUGE = 1 << 20
+_HUGE = 1 << 19
 """Above this many bytes a file is generated: it is scanned by line, not parsed."""
 
 _HOLDS_STATEMENTS = frozenset(
     {
+        "function_definition",
+        "class_definition",
         "module",
         "block",
         "decorated_definition",
@@ -33,6 +35,7 @@ _HOLDS_STATEMENTS = frozenset(
         "ERROR",
     }
 )
+_DEFINES = frozenset({"function_definition", "class_definition"})
 _NAME = re.compile(r"[^\W\d]\w*")
 _LINE = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)", re.MULTILINE)
 
@@ -52,7 +55,7 @@ class Python:
             return Outline((module, *_scan(content, lines)))
         root = tree_sitter.Parser(self._grammar).parse(content).root_node
         found = [module]
-        _walk(root, 0, found)
+        _walk(root, content, found)
         return Outline(tuple(found))
 
     def statements(self, content: bytes) -> tuple[Statement, ...]:
@@ -84,22 +87,25 @@ class Python:
         )
 
 
-def _walk(root: tree_sitter.Node, parent: int, found: list[Definition]) -> None:
+def _walk(root: tree_sitter.Node, content: bytes, found: list[Definition]) -> None:
     """Collect definitions in source order; an explicit stack, since nesting is in the author's hands."""
-    stack = [(root, parent, root)]
+    stack = [(root, 0, root)]
     while stack:
         node, above, outer = stack.pop()
-        kind = node.type
-        if kind in ("function_definition", "class_definition"):
+        if node.type in _DEFINES:
             name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
             if name is None or body is None:
                 continue
             found.append(_definition(node, outer, name, body, above, found[above].kind))
             node, above = body, len(found) - 1
+        start, end = node.start_byte, node.end_byte
+        if content.find(b"def", start, end) < 0 and content.find(b"class", start, end) < 0:
+            continue  # most bodies hold no further definition: looking at their statements costs more
+        decorated = node.type == "decorated_definition"
         waiting = [
-            (child, above, node if node.type == "decorated_definition" else child)
+            (child, above, node if decorated else child)
             for child in node.named_children
-            if child.type in _HOLDS_STATEMENTS or child.type in ("function_definition", "class_definition")
+            if child.type in _HOLDS_STATEMENTS
         ]
         stack.extend(reversed(waiting))
 
