@@ -21,7 +21,7 @@ COMMIT_SHIFT, DIFF_SHIFT = 32, 16
 _CHUNK = 200
 """Commits read by one run of git."""
 _MAX_FILES = 30
-"""The changed lines of commits on more files say nothing about any of them."""
+"""The changed lines of commits on more files say nothing about any of them, and may be many."""
 _MAX_DIFF = 200_000
 """Characters of a commit's diff that are read."""
 _MAX_SEGMENTS = 8
@@ -107,31 +107,59 @@ class CommitStore:
 def read_commits(git: Git, commits: Sequence[str]) -> Iterator[Commit]:
     """What git tells of commits; those that touch no file in our languages are left out.
 
-    A merge has no difference of its own here: what it brought is in the commits it joined.
+    Only commits on few files are read with their changed lines: an import of a whole tree would be most of
+    the history's bytes. Of others it is kept what they renamed. A merge has no difference of its own here:
+    what it brought is in the commits it joined.
     """
-    attributes = str(Path(__file__).with_name("gitattributes"))
     reader = Git(
         git.cwd,
-        (*git.settings, ("core.attributesFile", attributes), ("diff.renameLimit", "200")),
+        (
+            *git.settings,
+            ("core.attributesFile", str(Path(__file__).with_name("gitattributes"))),
+            ("core.quotePath", "false"),
+            ("diff.renameLimit", "200"),
+        ),
         {**git.env, "GIT_LITERAL_PATHSPECS": "0"},
     )
-    output = reader.run(
-        "-c", "core.quotePath=false", "log", "--stdin", "--no-walk=unsorted", "--no-merges", "-p", "-U0", "-M", "--no-color", "--no-ext-diff",
-        "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--format=%x00%H%n%s%n%b%x00", "--", *(f"*{suffix}" for suffix in suffixes()),
-        stdin="".join(f"{commit}\n" for commit in commits).encode(),
-    )  # fmt: skip
+    small = []
+    for commit, message, diff in _log(reader, commits, "--raw", "-M100%"):
+        lines = diff.splitlines()
+        if len(lines) <= _MAX_FILES:
+            small.append(commit)
+            continue
+        renamed = [line.split("\t")[1:] for line in lines if line.count("\t") == 2]
+        changes = tuple(Change(old, new) for old, new in renamed)
+        yield Commit(commit, _subject(message), message, changes if len(changes) > _MAX_FILES else ())
+    for commit, message, diff in _log(reader, small, "-p", "-U0", "-M"):
+        yield _parsed(commit, message, diff)
+
+
+def _log(git: Git, commits: Sequence[str], *how: str) -> Iterator[tuple[str, str, str]]:
+    """Id, message and difference of commits that touch files in our languages."""
+    arguments = (
+        *("log", "--stdin", "--no-walk=unsorted", "--no-merges", *how, "--no-color", "--no-ext-diff"),
+        *("--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--format=%x00%H%n%s%n%b%x00"),
+        *("--", *(f"*{suffix}" for suffix in suffixes())),
+    )
+    if not commits:
+        return
+    output = git.run(*arguments, stdin="".join(f"{commit}\n" for commit in commits).encode())
     starts = list(_RECORD.finditer(output))
     for number, start in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(output)
         message, _, diff = output[start.end() : end].partition(b"\x00")
-        yield _parsed(start[1].decode(), message.decode("utf-8", "replace"), os.fsdecode(diff[:_MAX_DIFF]))
+        shown = diff.strip(b"\n")[: None if "--raw" in how else _MAX_DIFF]
+        yield start[1].decode(), message.decode("utf-8", "replace"), os.fsdecode(shown)
+
+
+def _subject(message: str) -> str:
+    return message.partition("\n")[0][:200]
 
 
 def _parsed(commit: str, message: str, diff: str) -> Commit:
     files = _FILE.split(diff)[1:]
-    changes = tuple(change for change in map(_change, files[:_MAX_FILES]) if change is not None)
-    changed = "\n".join(_CHANGED.findall(diff)) if len(files) <= _MAX_FILES else ""
-    return Commit(commit, message.partition("\n")[0][:200], message, changes, changed)
+    changes = tuple(change for change in map(_change, files) if change is not None)
+    return Commit(commit, _subject(message), message, changes, "\n".join(_CHANGED.findall(diff)))
 
 
 def _change(file: str) -> Change | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from experepair.domain.place import Evidence, RankedFile, RankedFunction, Ranking
+from experepair.domain.place import Evidence, RankedFile, RankedFunction, Ranking, Span
 from experepair.localize.config import RankingConfig
 from experepair.localize.executed import NOTHING, Observed
 from experepair.localize.history import History
@@ -116,20 +116,52 @@ class Ranker:
         found: dict[int, list[RankedFunction]] = {}
         for unit in best[: config.top_functions]:
             file = owners[unit]
-            reasons = (
-                Evidence(name, "", round(share[unit], 4)) for name, share in shares.items() if unit in share
-            )
-            seen = signals.mentions.unit_evidence.get(unit, ())
-            named = (Evidence(each.kind, each.detail, round(each.weight, 4)) for each in seen)
-            evidence = (*named, *sorted(reasons, key=lambda each: -each.weight))
             span = index.unit(file, unit).span(index.files[file].path)
-            found.setdefault(file, []).append(RankedFunction(span, scores[unit], evidence))
+            own = {name: share[unit] for name, share in shares.items() if unit in share}
+            found.setdefault(file, []).append(
+                RankedFunction(span, scores[unit], _function_reasons(unit, span, signals, own))
+            )
         return {file: tuple(functions) for file, functions in found.items()}
 
 
 def _reasons(file: int, signals: Signals, shares: Mapping[str, Mapping[int, float]]) -> tuple[Evidence, ...]:
+    """Why a file is suspected; what several signals saw alike is one reason."""
     own = {name: scores[file] for name, scores in shares.items() if scores.get(file)}
-    found = (Evidence(each.kind, each.detail, round(each.weight, 4)) for each in signals.reasons(file, own))
+    return _ordered(signals.reasons(file, own))
+
+
+def _function_reasons(
+    unit: int, span: Span, signals: Signals, shares: Mapping[str, float]
+) -> tuple[Evidence, ...]:
+    """Why a function is suspected: what names it, then what each signal gives it."""
+    seen = signals.mentions.unit_evidence.get(unit, ())
+    whole = sum(each.weight for each in seen) or 1.0
+    named = [
+        Evidence(each.kind, each.detail, shares.get("mention", 0.0) * each.weight / whole) for each in seen
+    ]
+    details = _FUNCTION_DETAILS | {"length": f"{span.end - span.start + 1} lines"}
+    others = [Evidence(name, details[name], share) for name, share in shares.items() if name in details]
+    return _ordered([*named, *others])
+
+
+_FUNCTION_DETAILS = {
+    "file": "the score of its file",
+    "code": "words of the issue",
+    "title": "words of the title",
+    "phrase": "a phrase of the issue",
+    "history": "changed by commits like the issue",
+    "history_title": "changed by commits like the title",
+    "executed": "by the failing run",
+}
+
+
+def _ordered(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """Evidence by weight, each once."""
+    weights: dict[tuple[str, str], float] = {}
+    for each in evidence:
+        key = each.kind, each.detail
+        weights[key] = weights.get(key, 0.0) + each.weight
+    found = [Evidence(kind, detail, round(weight, 4)) for (kind, detail), weight in weights.items()]
     return tuple(sorted(found, key=lambda each: (-each.weight, each.kind, each.detail)))
 
 

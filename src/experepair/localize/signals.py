@@ -16,7 +16,7 @@ from experepair.localize.lexical import Lexical, LexicalScorer
 from experepair.localize.mention import MentionFinder, Mentions
 from experepair.localize.phrases import Phrases, shared_phrases
 from experepair.localize.source import Source
-from experepair.localize.terms import count_terms
+from experepair.localize.terms import count_terms, words_behind
 
 _LONG_FUNCTION = 200
 """Lines from which on a function counts as long as can be."""
@@ -39,7 +39,7 @@ class PastRepair:
 
 @dataclass
 class Signals:
-    """What each signal says of an issue."""
+    """What each signal says of an issue; `words` are those behind its terms, for people."""
 
     lexical: Lexical
     mentions: Mentions
@@ -48,6 +48,7 @@ class Signals:
     repairs: PastCommits = field(default_factory=PastCommits)
     phrases: Phrases = field(default_factory=Phrases)
     executed: Executed = field(default_factory=Executed)
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def of_files(self) -> dict[str, Mapping[int, float]]:
         """Scores of files (by position), under the names of `Weights`."""
@@ -101,8 +102,9 @@ class Signals:
                 yield Evidence(name, f"“{self.phrases.best.get(file, '')}”", share)
             elif name in ("code", "title"):
                 terms = lexical.terms if name == "code" else lexical.title_terms
-                best = sorted(terms.get(file, ()), reverse=True)[:5]
-                yield Evidence(name, ", ".join(term for _, term in best), share)
+                best = sorted(terms.get(file, ()), reverse=True)[:8]
+                words = dict.fromkeys(self.words.get(term, term) for _, term in best)
+                yield Evidence(name, ", ".join(list(words)[:5]), share)
             elif name == "executed":
                 yield Evidence(name, "by the failing run", share)
             else:
@@ -142,6 +144,7 @@ class SignalFinder:
             self._mentions.find(f"{text}\n{observed.output[-self._config.max_issue_characters :]}"),
             repairs=self._recalled(past_repairs),
             executed=executed_units(observed, self.index),
+            words=words_behind(text),
         )
         if self._history is not None:
             signals.history = self._history.similar(query, self.index)

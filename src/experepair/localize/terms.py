@@ -74,3 +74,12 @@ def count_terms(text: str) -> dict[str, int]:
         for term in _splits[identifier]:
             counts[term] = counts.get(term, 0) + times
     return counts
+
+
+def words_behind(text: str) -> dict[str, str]:
+    """For each term of a text the shortest of the words that it stands for, as it is written there."""
+    words: dict[str, str] = {}
+    for identifier in sorted(set(_IDENTIFIER.findall(text)), key=lambda word: (len(word), word)):
+        for term in _splits[identifier]:
+            words.setdefault(term, identifier)
+    return words
