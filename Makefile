@@ -12,10 +12,12 @@ setup:           ## system packages that are missing, and the locked environment
 	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)"
 
 demo: setup      ## a real repair, offline, with a model replayed from a journal
+	@$(BIN)/experepair demo --prepare
 	$(BIN)/experepair demo
 
-test: setup      ## the whole test suite
-	$(BIN)/python -m pytest
+test: setup      ## the whole test suite, on all processors
+	@$(BIN)/experepair demo --prepare
+	$(BIN)/python -m pytest -n auto
 
 check: setup     ## format, spelling, lint, types, layering: what CI runs before the tests
 	$(BIN)/ruff format --check .

@@ -136,9 +136,10 @@ class LiveDisplay:
 
         with self._lock:
             self.tally.add(entry)
-            if text := line(entry):
-                seconds = time.monotonic() - self._started
-                self._live.console.print(Text.assemble((f"{seconds:7.1f}s ", "dim"), (text, _style(entry))))
+        # not under the lock: the console has one of its own, and draws the panel while it holds that
+        if text := line(entry):
+            seconds = time.monotonic() - self._started
+            self._live.console.print(Text.assemble((f"{seconds:7.1f}s ", "dim"), (text, _style(entry))))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.spinner import Spinner

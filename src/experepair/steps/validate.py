@@ -131,7 +131,8 @@ async def _refine(
         if not says_unchanged(text)
     ]
     kit.decide("refine", f"{len(numbered) - len(samples)} of {len(numbered)} reviews find nothing to improve")
-    await assess_all(samples, reproduction, kit, progress, stage="refine")
+    if samples:
+        await assess_all(samples, reproduction, kit, progress, stage="refine")
     return error
 
 
