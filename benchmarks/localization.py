@@ -67,7 +67,14 @@ def evaluate(row: Row, cache: Path | None, observed: Observed, *, ablation: bool
     if floor:
         outcome.files["floor: BM25, whitespace"] = worst(whitespace(row.issue, source), gold.files)
     if observed.failing:
-        note(outcome, "with a perfect reproduction", ranker.rank(row.issue, observed=observed), gold)
+        executed = Observed(observed.failing, observed.passing)
+        for name, seen in (
+            ("perfect reproduction: its output", Observed(output=observed.output)),
+            ("perfect reproduction: what it executed", executed),
+            ("perfect reproduction: without passing runs", Observed(observed.failing)),
+            ("perfect reproduction: all", observed),
+        ):
+            note(outcome, name, ranker.rank(row.issue, observed=seen), gold)
     if ablation:
         signals = ranker.signals(row.issue)
         for name, weight in config.weights.model_dump().items():

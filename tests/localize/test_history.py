@@ -129,3 +129,12 @@ def test_a_message_cannot_pass_for_another_commit(root: Path) -> None:
     done = commit(root, "pkg/beta.py", forged)
     (read,) = read_commits(Git(root), [done])
     assert (read.id, [change.new for change in read.changes]) == (done, ["pkg/beta.py"])
+
+
+def test_a_partial_clone_without_contents_is_ranked_by_what_is_there(root: Path, tmp_path: Path) -> None:
+    commit(root, "pkg/beta.py", "Fix the frobnicated umlauts")
+    git(root, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", "--bare", f"file://{root}", "partial")
+    ranking = ranked(tmp_path / "partial", tmp_path, "umlauts in pkg/beta.py")
+    assert any("could not be read" in note for note in ranking.notes), ranking.notes
+    assert any("no history" in note for note in ranking.notes)

@@ -102,6 +102,13 @@ def test_worktrees_share_an_index(tmp_path: Path) -> None:
     assert Index(GitSource(tmp_path / "tree"), config).parsed == 0
 
 
+def test_a_private_copy_uses_the_index_of_its_repository(tmp_path: Path) -> None:
+    root, config = make_repository(tmp_path / "r", FILES), RankingConfig(cache=tmp_path / "cache")
+    Index(GitSource(root), config)
+    git(tmp_path, "clone", "--quiet", str(root), "copy")
+    assert Index(GitSource(tmp_path / "copy", shared_with=root), config).parsed == 0
+
+
 @given(
     st.dictionaries(st.text(min_size=1), st.lists(st.integers(0, 2**64 - 1), min_size=1)),
     st.lists(st.text(st.characters(exclude_categories=()))),

@@ -59,12 +59,15 @@ class GitSource:
     Args:
         repository: a working tree or a bare repository.
         commit: any name of a commit.
+        shared_with: the repository whose index is used and kept; None means `repository` itself. A private
+            copy that is made anew for each repair names the one it was made from.
 
     Raises:
         UsageError: there is no such repository or commit.
     """
 
-    def __init__(self, repository: Path, commit: str = "HEAD") -> None:
+    def __init__(self, repository: Path, commit: str = "HEAD", *, shared_with: Path | None = None) -> None:
+        self._home = Git(shared_with or repository)
         self.git = Git(repository)
         self.commit = self.git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^{{commit}}")
 
@@ -76,7 +79,7 @@ class GitSource:
     @cached_property
     def name(self) -> str:
         """The repository's own folder: worktrees of a repository share an index."""
-        return str((self.git.cwd / self.git.line("rev-parse", "--git-common-dir")).resolve())
+        return str((self._home.cwd / self._home.line("rev-parse", "--git-common-dir")).resolve())
 
     def entries(self) -> Sequence[Entry]:
         """All regular files; links and submodules are left out."""
@@ -97,7 +100,14 @@ class GitSource:
 
     def sizes(self, blobs: Iterable[str]) -> list[tuple[str, int]]:
         """Bytes of each blob that is there; a partial clone may lack some."""
-        answers = self.git.run("cat-file", "--batch-check", stdin=_lines(blobs)).splitlines()
+        asked = tuple(blobs)
+        ran = self.git.attempt("cat-file", "--batch-check", stdin=_lines(asked))
+        if ran.exit_code:  # git gives up where an object is elsewhere: look at those that are here
+            here = self.git.run("cat-file", "--batch-all-objects", "--batch-check")
+            known = dict.fromkeys(asked)
+            answers = [answer for answer in here.splitlines() if answer.split(b" ", 1)[0].decode() in known]
+        else:
+            answers = ran.stdout.splitlines()
         split = [answer.decode().split() for answer in answers]
         return [(blob, int(size[0])) for blob, kind, *size in split if kind == "blob"]
 

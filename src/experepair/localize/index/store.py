@@ -67,9 +67,10 @@ class BlobStore:
         missing = {blob: path for path, blob in wanted if blob not in self.places}
         if not missing:
             return 0
-        readable = [blob for blob, size in source.sizes(missing) if not max_bytes or size <= max_bytes]
+        sizes = dict(source.sizes(missing))  # a blob that isn't here is left out, and asked for again
+        readable = [blob for blob, size in sizes.items() if not max_bytes or size <= max_bytes]
         batch = new_batch()
-        for blob in missing.keys() - set(readable):
+        for blob in sorted(sizes.keys() - set(readable)):
             _add(batch, blob, None, b"")
         posted = 0
         for blob, content in source.contents(readable):
