@@ -62,6 +62,15 @@ CHEATS = {
         "import atexit\natexit.register(print, 'total test cases: 1\\npassed test cases: 1\\nfailed test cases: 0')\n"
         "raise ValueError\n"
     ),
+    "walks the frames for the token": (
+        "import os, sys\nframe = sys._getframe()\nwhile frame:\n    for value in frame.f_locals.values():\n"
+        "        if isinstance(value, str) and len(value) == 32:\n            print('PASS test_it\\ntotal test cases: 1\\n"
+        "passed test cases: 1\\nfailed test cases: 0\\n' + value, flush=True)\n    frame = frame.f_back\nos._exit(0)\n"
+    ),
+    "reads its standard input": (
+        "import os, sys\nprint('PASS test_it\\ntotal test cases: 1\\npassed test cases: 1\\nfailed test cases: 0\\n'"
+        " + sys.stdin.read(), flush=True)\nos._exit(0)\n"
+    ),
     "kills itself": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
 }
 
@@ -78,6 +87,33 @@ def test_code_under_repair_that_ends_the_run_early_does_not_pass(
     )
     outcome = run(tmp_path, script(body), faulty=code)
     assert not outcome.passes(1)
+
+
+@pytest.mark.parametrize("module", ["traceback", "runpy", "sitecustomize", "os"])
+def test_a_module_of_the_tree_does_not_take_the_place_of_the_runners_own(tmp_path: Path, module: str) -> None:
+    cheat = "import os\nprint('PASS test_it\\ntotal test cases: 1\\npassed test cases: 1\\nfailed test cases: 0')\n"
+    outcome = run(
+        tmp_path,
+        script("def test_it():\n    raise AssertionError('wrong')\n"),
+        **{module: cheat + "raise SystemExit(0)\n"},
+    )
+    assert outcome.finished
+    assert outcome.results == {"test_it": False}
+
+
+def test_verdicts_are_read_although_the_code_under_repair_prints_without_line_ends(tmp_path: Path) -> None:
+    outcome = run(tmp_path, script("def test_it():\n    print('Working...', end='')\n"))
+    assert outcome.passes(1)
+    assert outcome.output.startswith("Working...\nPASS test_it\ntotal test cases: 1\n")
+
+
+def test_a_helper_that_is_imported_under_a_tests_name_is_no_case(tmp_path: Path) -> None:
+    body = "from helpers import test_data\n\ndef test_it():\n    pass\n"
+    assert run(tmp_path, script(body), helpers="def test_data(a, b): pass\n").results == {"test_it": True}
+
+
+def test_a_reply_of_ten_megabytes_of_openings_is_read_in_linear_time() -> None:
+    assert isinstance(parse_script("```python\n" * 1_000_000), Unparsed)
 
 
 def test_a_case_that_raises_system_exit_is_a_failed_case(tmp_path: Path) -> None:
@@ -124,7 +160,9 @@ def test_a_run_whose_time_was_up_did_not_finish() -> None:
         ("```python\n```\n", "no block"),
         ("```python\ndef test_a(:\n```\n", "no valid Python"),
         ("```python\nprint('hello')\n```\n", "no function test_"),
-        ("```python\ndef test_a(needed): pass\n```\n", "no function test_"),
+        ("```python\ndef test_a(needed): pass\n```\n", "needs arguments"),
+        ("```python\nasync def test_a(): pass\n```\n", "async"),
+        ("```python\ndef test_a():\n    yield\n```\n", "generator"),
         ("```python\ndef test_a(): pass\x00\n```\n", "no valid Python"),
         ("```python\n" + "x = 1\n" * 100_000 + "```\n", "characters"),
         ("```python\n" + "(" * 5000 + "\n```\n", "no valid Python"),

@@ -24,13 +24,6 @@ class Issue:
     trusted: bool = True
 
     @property
-    def project(self) -> str:
-        """The repository as prompts name it: without the folders of this machine."""
-        if self.repository.startswith("/"):
-            return self.repository.rstrip("/").rpartition("/")[2]
-        return self.repository
-
-    @property
     def title(self) -> str:
         """The first line that isn't blank, without heading marks, at most 200 characters."""
         for line in self.text.splitlines():

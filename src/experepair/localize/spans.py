@@ -143,6 +143,8 @@ class _File:
             ]
             exact = [position for position in found if self._name(position) == wanted]
             yield from map(self._range, (exact or found)[:5])
+            if not found:
+                yield from self._bound(wanted)
             return
         start, end = min(choice.start, choice.end), max(choice.start, choice.end)
         start, end = max(start, 1), min(end, len(self.lines))
@@ -155,6 +157,12 @@ class _File:
             covered = max(covered, found_range.end + 1)
         if covered <= end:
             yield self._around(covered, end)
+
+    def _bound(self, name: str) -> Iterator[_Range]:
+        """The statements of the module that bind a name."""
+        for statement in self._language.statements(self.content) if self._language else ():
+            if name in statement.binds:
+                yield _Range(statement.start, statement.end, name=name)
 
     def _around(self, start: int, end: int) -> _Range:
         return _Range(max(1, start - _CONTEXT), min(len(self.lines), end + _CONTEXT))

@@ -18,6 +18,7 @@ _SOURCE_FOLDERS = ("src", "lib")
 _NOT_PACKAGES = re.compile(r"tests?$|testing$|docs?$|examples?$|benchmarks?$|scripts?$|tools?$|bin$")
 _PACKAGES = 3
 _LONGEST_IMPORT_ERROR = 1500
+_IMPORT_ERROR = "\n--- import error ---\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ async def examine(sandbox: JournalledSandbox, tree: Checkout, root: Path) -> Env
             f"the repository's interpreter does not run in the sandbox: {said}; name another one with --python"
         ) from None
     shown = "3.11 or later" if version >= _OLDEST_CURRENT else first
-    return Environment(shown, rest.strip()[-_LONGEST_IMPORT_ERROR:], variables)
+    error = rest.rpartition(_IMPORT_ERROR)[2] if _IMPORT_ERROR in rest else ""
+    return Environment(shown, error.strip()[-_LONGEST_IMPORT_ERROR:], variables)
 
 
 def _packages(tree: Checkout) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from experepair.domain.roles import Agent, Role
 from experepair.domain.trajectory import Trial
 from experepair.errors import UsageError
 from experepair.prompts.loader import render
-from experepair.steps.cases import CaseRun, Script, parse_script
+from experepair.steps.cases import CaseRun, Script, is_cut, parse_script
 from experepair.steps.checks import SCRIPT_NAME, Check, ExistingTest, ScriptCheck
 from experepair.steps.excerpts import similar_tests
 from experepair.steps.feedback import clip
@@ -31,24 +31,19 @@ class Reproduction:
         baseline: its run on the untouched code.
         reasons: why the judge holds the failure to be the issue's; empty for a test that the user named.
         trials: scripts written until this one was valid.
-        shown: the baseline's output as prompts and report show it.
+        output: the baseline's output as prompts and report show it.
     """
 
     check: Check
     baseline: CaseRun
     reasons: str
     trials: int
-    shown: str
+    output: str
 
     @property
     def source(self) -> str:
         """What the agents are shown of the check."""
         return self.check.source
-
-    @property
-    def output(self) -> str:
-        """What the agents are shown of its failure."""
-        return self.shown
 
 
 async def reproduce(issue: Issue, kit: Kit, failing_test: str | None = None) -> Reproduction | None:
@@ -115,6 +110,8 @@ def _invalid(run: CaseRun, script: Script, kit: Kit) -> str | None:
     """Why execution alone says that the script doesn't show the issue."""
     if run.exit_code is None:
         return "The script did not come to its end in time. Guard a case that may hang by a limit of its own."
+    if not run.finished and is_cut(run):
+        return "The script prints so much that its verdicts are lost. Print less."
     if not run.finished:
         return "The script did not come to its end: something outside of the cases failed, or ended the interpreter."
     if run.exit_code == 0:

@@ -1,8 +1,11 @@
-"""Run a script to its end and say so by a token that the script and the code under repair are not given.
+"""Run a script to its end and say so by a token that the script and the code under repair are not told.
 
-Usage: python -c THIS SCRIPT, with the token on standard input. The token is printed after the last case, on a line
-of its own, only if the script itself ended: code under repair that leaves early (os._exit, a crash, a sys.exit of
-its own that reaches the top) ends the run without it.
+Usage: python -I -c THIS SCRIPT, with the token on standard input. The token is read and printed after the last case, on a
+line of its own, only if the script itself ended: code under repair that leaves early (os._exit, a crash, a sys.exit of
+its own that reaches the top) ends the run without it. Isolated mode keeps modules of the tree from taking the place of
+those that are imported here; the tree comes onto the import path afterwards. Code that goes through the process's open
+files for the token could still find it: this guards against patches that cheat by accident or by habit, not against an
+attack on the runner.
 """
 
 import os
@@ -12,11 +15,13 @@ import traceback
 
 
 def main() -> None:
-    token = sys.stdin.readline().strip()
     script = sys.argv[1]
     sys.argv[:] = [script]
-    sys.path[0] = os.getcwd()
-    answer_on = os.dup(1)
+    sys.path[:0] = [os.getcwd()] + [
+        path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path
+    ]
+    token_on, answer_on, exit_now = os.dup(0), os.dup(1), os._exit
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     ended, status = True, 0
     try:
         runpy.run_path(script, run_name="__main__")
@@ -33,8 +38,8 @@ def main() -> None:
         except Exception:  # the code under repair may have closed or replaced it
             pass
     if ended:
-        os.write(answer_on, ("\n" + token + "\n").encode())
-    os._exit(status & 0xFF)  # threads that the code under repair left behind don't hold the run up
+        os.write(answer_on, b"\n" + os.read(token_on, 100).strip() + b"\n")
+    exit_now(status & 0xFF)  # threads that the code under repair left behind don't hold the run up
 
 
 main()
