@@ -25,6 +25,7 @@ _MAX_FILES = 30
 _MAX_DIFF = 200_000
 """Characters of a commit's diff that are read."""
 _MAX_SEGMENTS = 8
+_MAX_MERGED_BYTES = 16 << 20
 
 _RECORD = re.compile(rb"^\x00([0-9a-f]{40,64})\n", re.MULTILINE)
 _OLD = re.compile(r"^(?:--- a/|rename from )(.*)$", re.MULTILINE)
@@ -98,8 +99,9 @@ class CommitStore:
             for commit in asked:
                 _add(batch, found.get(commit) or Commit(commit, ""))
         self.folder.add(batch)
-        if len(self.folder.segments) > _MAX_SEGMENTS:
-            self.folder.replace(list(self.folder.segments), _merged(self.folder.segments))
+        small = [each for each in self.folder.segments if each.size < _MAX_MERGED_BYTES]
+        if len(self.folder.segments) > _MAX_SEGMENTS and len(small) > 1:
+            self.folder.replace(small, _merged(small))
         self._locate()
         return len(missing)
 

@@ -22,8 +22,6 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
     """Past commits that speak of the same as its title."""
     best: float = 0.5
     """The best function of a file for the whole issue."""
-    best_three: float = 0.3
-    """Its three best together."""
     best_title: float = 0.6
     """The best function of a file for the title."""
     phrase: float = 0.4
@@ -45,8 +43,6 @@ class FunctionWeights(BaseModel, frozen=True, extra="forbid"):
     """The issue's title against the same."""
     mention: float = 0.3
     """Names and traceback frames in the issue."""
-    phrase: float = 0.3
-    """Sequences of words that the issue shares with it."""
     history: float = 0.4
     """Past commits like the issue that changed it."""
     history_title: float = 0.2

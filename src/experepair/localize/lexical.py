@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from heapq import nlargest
 from math import log
 
 from experepair.localize.index.store import DOC_SHIFT, NAME_SHIFT, OUTER_SHIFT, UNIT_SHIFT
@@ -33,7 +32,6 @@ class Lexical:
         code: the whole issue against files.
         title: its title against files.
         best: the best function or class of each file for the whole issue.
-        best_three: the sum of the three best.
         best_title: the best for the title.
         unit_code: the whole issue against functions and classes.
         unit_title: its title against them.
@@ -44,7 +42,6 @@ class Lexical:
     code: dict[int, float] = field(default_factory=dict)
     title: dict[int, float] = field(default_factory=dict)
     best: dict[int, float] = field(default_factory=dict)
-    best_three: dict[int, float] = field(default_factory=dict)
     best_title: dict[int, float] = field(default_factory=dict)
     unit_code: dict[int, float] = field(default_factory=dict)
     unit_title: dict[int, float] = field(default_factory=dict)
@@ -109,8 +106,7 @@ class LexicalScorer:
         for term in sorted(query.keys() | title.keys()):  # sums of floats depend on the order
             self._add_term(result, term, query.get(term, 0), title.get(term, 0))
         for file, scores in self._by_file(result.unit_code).items():
-            best = nlargest(3, scores)
-            result.best[file], result.best_three[file] = best[0], sum(best)
+            result.best[file] = max(scores)
         for file, scores in self._by_file(result.unit_title).items():
             result.best_title[file] = max(scores)
         return result

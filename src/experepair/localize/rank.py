@@ -148,7 +148,6 @@ _FUNCTION_DETAILS = {
     "file": "the score of its file",
     "code": "words of the issue",
     "title": "words of the title",
-    "phrase": "a phrase of the issue",
     "history": "changed by commits like the issue",
     "history_title": "changed by commits like the title",
     "executed": "by the failing run",

@@ -59,7 +59,6 @@ class Signals:
             "history": self.history.files,
             "history_title": self.history_title.files,
             "best": self.lexical.best,
-            "best_three": self.lexical.best_three,
             "best_title": self.lexical.best_title,
             "phrase": self.phrases.files,
             "repairs": self.repairs.files,
@@ -83,7 +82,6 @@ class Signals:
             "code": only(self.lexical.unit_code),
             "title": only(self.lexical.unit_title),
             "mention": only(self.mentions.units),
-            "phrase": only(self.phrases.units),
             "history": history,
             "history_title": history_title,
             "length": lengths,
@@ -108,7 +106,7 @@ class Signals:
             elif name == "executed":
                 yield Evidence(name, "by the failing run", share)
             else:
-                yield Evidence(name, "best function" if name != "best_three" else "best functions", share)
+                yield Evidence(name, "best function", share)
 
 
 def _split(share: float, pieces: Sequence[Evidence], most: int = 4) -> Iterator[Evidence]:

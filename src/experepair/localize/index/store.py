@@ -24,7 +24,8 @@ DEFINED = "="
 _FLUSH_POSTINGS = 3_000_000
 """A segment is written when it holds this many postings, so that memory stays bounded."""
 _MAX_SEGMENTS = 8
-_MAX_MERGED_BYTES = 100 << 20
+_MAX_MERGED_BYTES = 16 << 20
+"""Larger segments stay as they are: merging costs memory."""
 
 
 class Place(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -178,20 +177,6 @@ class Index:
             ".".join(reversed(names)),
             *(self._column(place, column, local) for column in ("start", "end", "body", "size")),
         )
-
-    def function_at(self, file: int, line: int) -> int | None:
-        """The outermost function around a line."""
-        place = self._store.places[self.files[file].blob]
-        units, base = self._units(place), self._bases[place.segment]
-        starts = self._store.folder.segments[place.segment].numbers("start")
-        ends = self._store.folder.segments[place.segment].numbers("end")
-        low, high = units.start - base, units.stop - base
-        at = bisect_right(starts, line, low, high) - 1
-        while at >= low:
-            if self.unit_kinds[base + at] == Kind.FUNCTION:
-                return base + at if ends[at] >= line else None
-            at -= 1
-        return None
 
     @cached_property
     def unit_sizes(self) -> array[int]:
