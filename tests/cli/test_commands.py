@@ -198,13 +198,18 @@ def test_doctor_says_what_works_and_what_to_do_about_the_rest(repo: Path, tmp_pa
     assert "--model" in findings["model"]["found"]
 
 
-def test_a_repositorys_own_settings_cannot_say_who_gets_the_key(repo: Path, tmp_path: Path) -> None:
-    (repo / "experepair.toml").write_text('base_url = "http://evil.example"\n')
+@pytest.mark.parametrize(
+    "setting", ['base_url = "http://evil.example"', 'price = "0/0"', 'sandbox = "none"', "max_cost = 9e9"]
+)
+def test_a_repositorys_own_settings_cannot_say_who_gets_the_key_and_what_is_spent(
+    repo: Path, tmp_path: Path, setting: str
+) -> None:
+    (repo / "experepair.toml").write_text(f"{setting}\n")
     toy.git(repo, "add", "experepair.toml")
     toy.git(repo, "commit", "--quiet", "--message=settings")
     done = cli("fix", str(repo), "--issue", "x", "--model", "openai:m", cwd=tmp_path, OPENAI_API_KEY="k")
     assert done.returncode == 2
-    assert "base_url" in done.stderr
+    assert setting.split()[0] in done.stderr
 
 
 def test_flags_win_over_the_environment_over_the_repository_over_the_users_file(
@@ -215,14 +220,10 @@ def test_flags_win_over_the_environment_over_the_repository_over_the_users_file(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     own = tmp_path / "config" / "experepair" / "config.toml"
     own.parent.mkdir(parents=True)
-    own.write_text('model = "user:m"\nmax_tokens = 1\nmax_cost = 1.0\nprice = "1/1"\n')
-    (repo / "experepair.toml").write_text('model = "repo:m"\nmax_tokens = 2\nmax_cost = 2.0\n')
+    own.write_text('model = "user:m"\ntest_command = "user"\nmax_output_tokens = 1\nprice = "1/1"\n')
+    (repo / "experepair.toml").write_text('model = "repo:m"\ntest_command = "repo"\nmax_output_tokens = 2\n')
     monkeypatch.setenv("EXPEREPAIR_MODEL", "env:m")
-    monkeypatch.setenv("EXPEREPAIR_MAX_TOKENS", "3")
-    settings = load(repo, {"model": "flag:m", "max_cost": None})
-    assert (settings.model, settings.max_tokens, settings.max_cost, settings.price) == (
-        "flag:m",
-        3,
-        2.0,
-        "1/1",
-    )
+    monkeypatch.setenv("EXPEREPAIR_MAX_OUTPUT_TOKENS", "3")
+    settings = load(repo, {"model": "flag:m", "test_command": None})
+    assert (settings.model, settings.max_output_tokens) == ("flag:m", 3)
+    assert (settings.test_command, settings.price) == ("repo", "1/1")

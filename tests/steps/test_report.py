@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from experepair.errors import OutputError
-from experepair.steps.conclude import Status
 from experepair.steps.report import report, write_all
-from experepair.steps.result import CandidateInfo, IssueInfo, PatchInfo, Result, TableInfo
+from experepair.steps.result import CandidateInfo, IssueInfo, PatchInfo, Result, Status, TableInfo
 from experepair.steps.spending import Spending
 
 

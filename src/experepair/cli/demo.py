@@ -26,6 +26,7 @@ def demo(
 
     from experepair.cli.display import display
     from experepair.cli.fix import conclude
+    from experepair.cli.interruption import interruptible
     from experepair.demo import bug as data
     from experepair.llm.replay import ReplayModel
     from experepair.session.repair import repair
@@ -37,7 +38,7 @@ def demo(
     issue = data.resource(data.ISSUE)
     console.print(issue.read_text("utf-8"), markup=False, highlight=False)
     console.print(f"The repository: {fetched.repository}\n", markup=False, highlight=False, soft_wrap=True)
-    with display(Console(stderr=True)) as shown:
+    with interruptible(), display(Console(stderr=True)) as shown:
         result = repair(
             fetched.repository,
             str(issue),

@@ -99,6 +99,7 @@ def fix(
     from rich.console import Console
 
     from experepair.cli.display import display
+    from experepair.cli.interruption import interruptible
     from experepair.domain.roles import Role
     from experepair.session.repair import repair
 
@@ -126,29 +127,28 @@ def fix(
         "test_command": test_command,
     }
     console = Console(stderr=True)
-    try:
-        with display(console) as shown:
-            result = repair(
-                repo,
-                issue,
-                issue_author=issue_author,
-                commit=commit,
-                include_dirty=include_dirty,
-                failing_test=failing_test,
-                out=out,
-                resume=resume,
-                apply=apply,
-                observer=shown,
-                tell=lambda note: console.print(note, markup=False, highlight=False, soft_wrap=True),
-                **settings,
-            )
-    except KeyboardInterrupt:
-        console.print("interrupted; --resume goes on from the journal", markup=False)
-        raise typer.Exit(130) from None
+    with interruptible(), display(console) as shown:
+        result = repair(
+            repo,
+            issue,
+            issue_author=issue_author,
+            commit=commit,
+            include_dirty=include_dirty,
+            failing_test=failing_test,
+            out=out,
+            resume=resume,
+            apply=apply,
+            observer=shown,
+            tell=lambda note: console.print(note, markup=False, highlight=False, soft_wrap=True),
+            **settings,
+        )
     if json:
         typer.echo(result.model_dump_json(indent=2))
     else:
         conclude(result, Console())
+    if result.not_applied:
+        console.print(f"the patch was not applied: {result.not_applied}", markup=False, style="red")
+        raise typer.Exit(2)
     raise typer.Exit(result.exit_status)
 
 

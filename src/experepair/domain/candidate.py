@@ -32,7 +32,9 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """Lines added and removed."""
+        """Lines added and removed; for what git shows as binary, the lines of the new content."""
+        if "\nGIT binary patch\n" in self.diff:
+            return sum((content or b"").count(b"\n") + 1 for content in self.changes.values())
         return sum(
             line.startswith(("+", "-")) and not line.startswith(("+++", "---"))
             for line in self.diff.splitlines()

@@ -18,7 +18,7 @@ class Trial:
         name: names the output within the repair ("S1", "P1.3", "R2", "V1").
         output: the script or the patch.
         feedback: execution results, or the reason of a refusal.
-        succeeded: a script that is valid, a patch that passes the reproduction and breaks no test.
+        succeeded: a script that is valid, a patch that was seen to pass the reproduction and to break no test.
         applied: numbers of the insights that the agent says it applied.
     """
 

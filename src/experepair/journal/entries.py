@@ -33,6 +33,8 @@ class RunStarted(Record, frozen=True):
     """Version of experepair that writes."""
     repository: str
     commit: str
+    tree: str = ""
+    """Id of the tree under repair; another one than the commit's when uncommitted changes are in it."""
     issue_id: str
     issue: str
     """Text of the issue, never cut."""

@@ -28,6 +28,8 @@ class JournalledSandbox:
         journal: the one record.
         clean: takes out of an output what varies between machines and runs (see `normalise`).
         max_parallel: executions at once; None means as many as there are processors.
+        scope: what decides outcomes beside the commands: tree, interpreter, backend. Executions of another scope are not
+            answered from the journal.
         reuse: False runs everything, as a demonstration of a recorded repair wants it.
     """
 
@@ -39,10 +41,12 @@ class JournalledSandbox:
         *,
         max_parallel: int | None = None,
         reuse: bool = True,
+        scope: str = "",
     ) -> None:
         self._sandbox = sandbox
         self._journal = journal
         self._clean = clean
+        self._scope = scope
         self._turn = asyncio.Semaphore(max_parallel or os.cpu_count() or 1)
         self._done: defaultdict[str, deque[Executed]] = defaultdict(deque)
         for entry in journal.entries if reuse else ():
@@ -66,7 +70,7 @@ class JournalledSandbox:
             purpose: what it is run for, in words, for the record.
         """
         digests = {path: None if new is None else _digest(new) for path, new in sorted(changes.items())}
-        key = execution_key(command, digests, limits)
+        key = execution_key(command, digests, limits, self._scope)
         if self._done[key]:
             return _completed(self._done[key].popleft())
         async with self._turn:
@@ -89,8 +93,10 @@ class JournalledSandbox:
         return done
 
 
-def execution_key(command: Command, digests: dict[str, str | None], limits: Limits | None) -> str:
-    """Digest of everything that decides the outcome on a given tree."""
+def execution_key(
+    command: Command, digests: dict[str, str | None], limits: Limits | None, scope: str = ""
+) -> str:
+    """Digest of everything that decides the outcome."""
     parts = {
         "argv": command.argv,
         "env": sorted(command.env),
@@ -99,6 +105,7 @@ def execution_key(command: Command, digests: dict[str, str | None], limits: Limi
         "collect": command.collect,
         "changes": digests,
         "limits": limits.model_dump() if limits else None,
+        "scope": scope,
     }
     return _digest(json.dumps(parts, sort_keys=True).encode())
 

@@ -101,6 +101,7 @@ async def opened(
             journal,
             partial(normalise, root=str(repository.root), interpreter=interpreter),
             max_parallel=settings.max_parallel or None,
+            scope=f"{tree.tree_id} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}",
         )
         models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
         files = GitSource(tree.root)
@@ -144,8 +145,8 @@ def _models(job: Job, settings: Settings, journal: Journal, out: Path, tell: Cal
 def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings) -> str:
     """Journal the start; a run that is resumed keeps its id, and must be of the same issue and commit."""
     before = next((entry for entry in journal.entries if isinstance(entry, RunStarted)), None)
-    if before is not None and (before.issue, before.commit) != (issue.text, tree.commit):
-        what = "issue" if before.issue != issue.text else "commit"
+    if before is not None and (before.issue, before.tree) != (issue.text, tree.tree_id):
+        what = "issue" if before.issue != issue.text else "commit or work tree"
         raise UsageError(f"the run to resume is of another {what}: {before.issue_id} at {before.commit}")
     run_id = before.run_id if before else uuid4().hex
     journal.append(
@@ -154,6 +155,7 @@ def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings) -
             experepair=experepair.__version__,
             repository=issue.repository,
             commit=tree.commit,
+            tree=tree.tree_id,
             issue_id=issue.id,
             issue=issue.text,
             settings=settings.model_dump(mode="json", exclude_defaults=True),

@@ -8,6 +8,7 @@ from experepair.errors import OutputError, UsageError
 from experepair.journal.journal import Journal
 
 JOURNAL = "journal.jsonl"
+_MOST_RUNS = 1000
 DEFAULT = Path("experepair-out")
 """Parent of the folders that experepair names itself, below the working directory."""
 
@@ -36,16 +37,18 @@ def choose_out(given: Path | None, issue_id: str, *, resume: bool) -> Path:
         "".join(mark if mark.isalnum() or mark in "._-" else "-" for mark in issue_id)[:80].strip(".")
         or "issue"
     )
-    number = 1
-    while (folder := DEFAULT / (stem if number == 1 else f"{stem}-{number}")).exists():
-        number += 1
+    taken = [number for number in range(1, _MOST_RUNS) if (DEFAULT / _numbered(stem, number)).exists()]
     if not resume:
-        return folder
-    if number == 1:
+        return DEFAULT / _numbered(stem, max(taken, default=0) + 1)
+    if not taken:
         raise UsageError(
             f"there is no run of {issue_id!r} below {str(DEFAULT)!r} to resume; say which with --out"
         )
-    return DEFAULT / (stem if number == 2 else f"{stem}-{number - 1}")
+    return DEFAULT / _numbered(stem, max(taken))
+
+
+def _numbered(stem: str, number: int) -> str:
+    return stem if number == 1 else f"{stem}-{number}"
 
 
 def open_journal(out: Path, *, resume: bool) -> Journal:

@@ -58,7 +58,8 @@ def repair(
         settings: fields of `Settings`, over the environment and the settings files.
 
     Returns:
-        The result, as in result.json; `out` is the folder of the rest.
+        The result, as in result.json; `out` is the folder of the rest, and `not_applied` says why `apply` could not be
+        done, if it could not.
 
     Raises:
         UsageError, ProviderError, SandboxUnavailable, JournalError, OutputError: see `experepair.errors`.
@@ -70,7 +71,16 @@ def repair(
     loaded = load(repository.root, settings)
     result = asyncio.run(_repair(job, repository, loaded, observer, tell or (lambda note: None)))
     if apply and result.status is Status.REPAIRED and result.patch is not None:
-        apply_to_worktree(repository, result.patch.diff)
+        return _apply(repository, result, result.patch.diff)
+    return result
+
+
+def _apply(repository: Repository, result: Result, diff: str) -> Result:
+    """Apply the patch; that it could not be applied doesn't lose the result."""
+    try:
+        apply_to_worktree(repository, diff)
+    except UsageError as error:
+        return result.model_copy(update={"not_applied": str(error)})
     return result
 
 

@@ -65,8 +65,11 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     repair: RepairConfig = RepairConfig()
 
-    not_from_a_repository: ClassVar[tuple[str, ...]] = ("base_url", "sandbox", "python", "rootfs")
-    """What a repository's own file may not say: it may be hostile, and these decide who gets the key and what runs."""
+    from_a_repository: ClassVar[tuple[str, ...]] = (
+        "model", "models", "temperatures", "sampling", "max_output_tokens", "context_window", "test_command", "repair",
+    )  # fmt: skip
+    """What a repository's own file may say. It may be hostile: who gets the key, what runs where, and what may be
+    spent is the user's to say."""
 
     @classmethod
     def settings_customise_sources(
@@ -88,7 +91,7 @@ class Settings(BaseSettings):
         Raises:
             UsageError: no model is named, or a price can't be read.
         """
-        if not self.model and set(self.models) != set(Role):
+        if not self.model and set(self.models) | {Role.SUMMARIZE} != set(Role):
             raise UsageError(
                 "no model is named; say which: --model PROVIDER:NAME (for example anthropic:claude-sonnet-4-5, "
                 "openai:gpt-5, or manual), or set EXPEREPAIR_MODEL"
@@ -173,7 +176,7 @@ def _read(path: Path, *, own: bool) -> dict[str, Any]:
         return {}
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"can't read the settings in {str(path)!r}: {error}") from error
-    if not own and (refused := [name for name in Settings.not_from_a_repository if name in values]):
+    if not own and (refused := [name for name in values if name not in Settings.from_a_repository]):
         raise UsageError(
             f"{str(path)!r} sets {', '.join(refused)}, which a repository may not; "
             f"put it into {str(user_file())!r} or give the flag"

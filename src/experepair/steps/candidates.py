@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experepair.domain.candidate import Candidate
@@ -15,6 +17,7 @@ from experepair.workspace.diff import diff
 from experepair.workspace.edits import Refused, apply_edits, parse_edits, sensitive
 
 _LONGEST_SHOWN = 12_000
+_RESERVED = re.compile(r"experepair_[sv]\d+\.py(?:/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,10 @@ def read_candidate(name: str, reply: str, kit: Kit, parent: str | None = None) -
     )
     if isinstance(applied, Refused):
         return _useless(name, clip(written, _LONGEST_SHOWN), f"The patch was refused: {applied.reason}")
+    if reserved := [path for path in applied.changes if _RESERVED.match(path)]:
+        return _useless(
+            name, clip(written, _LONGEST_SHOWN), f"The name {reserved[0]!r} is kept for test scripts."
+        )
     text = diff(kit.checkout, applied.changes)
     if not text.strip():
         return _useless(name, clip(written, _LONGEST_SHOWN), "The patch changes nothing.")
@@ -77,9 +84,17 @@ async def syntax_error(changes: Changes, kit: Kit) -> str | None:
     paths = sorted(path for path, content in changes.items() if path.endswith(".py") and content is not None)
     if not paths:
         return None
-    command = Command(("{python}", "-c", source("syntax"), *paths))
-    completed = await kit.run(command, changes, purpose="syntax check")
-    return None if completed.exit_code == 0 else completed.stderr.strip() or "it could not be compiled"
+    completed = await kit.run(_compile(paths), changes, purpose="syntax check")
+    if completed.exit_code == 0:
+        return None
+    before = [path for path in paths if kit.checkout.read(path) is not None]
+    if before and (await kit.run(_compile(before), purpose="syntax check before")).exit_code != 0:
+        return None  # it was no valid Python of this version before, either
+    return completed.stderr.strip() or "it could not be compiled"
+
+
+def _compile(paths: Sequence[str]) -> Command:
+    return Command(("{python}", "-I", "-c", source("syntax"), *paths))
 
 
 def _feedback(run: CaseRun, passed: bool, reproduction: Reproduction, kit: Kit) -> str:

@@ -9,6 +9,7 @@ from experepair.domain.command import NO_CHANGES, Changes
 from experepair.domain.outcome import Outcome
 from experepair.steps import cases
 from experepair.steps.cases import CaseRun, Script
+from experepair.steps.existing import with_tests_restored
 from experepair.steps.kit import Kit
 from experepair.testing.framework import Framework
 
@@ -79,7 +80,9 @@ class ExistingTest:
     async def run(self, kit: Kit, changes: Changes = NO_CHANGES) -> CaseRun:
         """Run this one test."""
         target = self.framework.single(self.node_id)
-        completed = await kit.run(target.command, changes, purpose=f"test {self.node_id}")
+        completed = await kit.run(
+            target.command, with_tests_restored(changes, kit), purpose=f"test {self.node_id}"
+        )
         run = target.parse(completed)
         results = {name: outcome is Outcome.PASSED for name, outcome in run.results.items()}
         reasons = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import experepair
 from experepair.domain.candidate import Candidate
 from experepair.domain.issue import Issue
-from experepair.errors import BudgetSpent
+from experepair.errors import BudgetSpent, ProviderError
 from experepair.steps.checks import ExistingTest
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
@@ -83,9 +83,12 @@ def _provisional(progress: Progress) -> None:
 
 def _status(progress: Progress, error: BaseException | None) -> Status:
     if error is not None:
-        if isinstance(error, BudgetSpent):
-            return Status.BUDGET_SPENT
-        return Status.PROVIDER_FAILED if isinstance(error, Exception) else Status.INTERRUPTED
+        kinds = {
+            BudgetSpent: Status.BUDGET_SPENT,
+            ProviderError: Status.PROVIDER_FAILED,
+            Exception: Status.ABORTED,
+        }
+        return next((status for kind, status in kinds.items() if isinstance(error, kind)), Status.INTERRUPTED)
     if progress.chosen is None:
         return Status.UNRESOLVED
     if progress.reproduction is None:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from experepair.domain.candidate import Candidate
+from experepair.domain.command import Changes
 from experepair.domain.issue import Issue
 from experepair.steps.kit import Kit
+from experepair.testing.framework import Framework, is_test_file
 from experepair.testing.regression import Baseline, baseline, compare
 from experepair.testing.related import related_tests
 
@@ -42,13 +44,20 @@ class ExistingTests:
         if kit.framework is None or not kit.config.existing_tests:
             kit.decide("existing", "no existing tests are run", known=kit.framework is not None)
             return cls()
-        checkout = kit.checkout
-        files = related_tests(issue.text, touched, checkout.files(), checkout.read, kit.config.existing_tests)
+        tests = cls()
+        tests._baseline = asyncio.create_task(tests._measure(issue, touched, kit, kit.framework))
+        return tests
+
+    async def _measure(
+        self, issue: Issue, touched: Sequence[str], kit: Kit, framework: Framework
+    ) -> Baseline:
+        checkout, limit = kit.checkout, kit.config.existing_tests
+        files = await asyncio.to_thread(
+            related_tests, issue.text, touched, checkout.files(), checkout.read, limit
+        )
+        self.files = files
         kit.decide("existing", f"{len(files)} related test files", files=files)
-        if not files:
-            return cls()
-        budget = 2 * kit.config.existing_tests_time_s
-        return cls(files, asyncio.create_task(baseline(kit, kit.framework, files, budget)))
+        return await baseline(kit, framework, files, 2 * kit.config.existing_tests_time_s)
 
     def begin(self, candidate: Candidate, kit: Kit) -> None:
         """Run them on a candidate, as soon as the untouched code has been measured; once a candidate."""
@@ -68,7 +77,7 @@ class ExistingTests:
         if measured is None or not measured.done() or measured.cancelled() or measured.exception():
             return ""
         before = measured.result()
-        if before.stable:
+        if before.stable or not before.files:
             return ""
         said = [line for line in before.output.strip().splitlines() if line.strip()]
         return f"no related existing test passes on the untouched code; the last line: {said[-1] if said else 'none'}"
@@ -85,5 +94,17 @@ class ExistingTests:
         before = await measured
         if not before.stable:
             return Regression()
-        report = await compare(kit, before, candidate.changes, kit.config.existing_tests_time_s)
-        return Regression(len(before.stable), report.broken, len(report.unknown))
+        changes = with_tests_restored(candidate.changes, kit)
+        report = await compare(kit, before, changes, kit.config.existing_tests_time_s)
+        # what came to its end on the untouched code, twice in the same time, hangs because of the patch
+        hanging = tuple(f"{name} (did not finish)" for name in report.unknown) if before.finished else ()
+        return Regression(len(before.stable), (*report.broken, *hanging), len(report.unknown) - len(hanging))
+
+
+def with_tests_restored(changes: Changes, kit: Kit) -> Changes:
+    """The changes without those to tests that were there: a patch is judged by the tests as they are."""
+    return {
+        path: content
+        for path, content in changes.items()
+        if not ((is_test_file(path) or path.endswith("conftest.py")) and kit.checkout.read(path) is not None)
+    }

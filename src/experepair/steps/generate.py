@@ -52,7 +52,7 @@ async def generate(
         if passed := tuple(one for one in assessed if one.passed):
             return passed
         failed.extend(assessed)
-    kit.decide("generate", f"no candidate passes after {kit.config.rounds} rounds")
+    kit.decide("generate", "no candidate passes")
     return ()
 
 
@@ -100,13 +100,20 @@ async def assess_all(
     *,
     stage: str,
 ) -> list[Assessed]:
-    """Execute the distinct candidates of these samples, all at once; identical ones count as the first of them."""
+    """Execute the distinct candidates of these samples, all at once; those that equal an earlier one are left out."""
     read = [read_candidate(sample.name, sample.text, kit, sample.parent) for sample in samples]
     distinct: dict[str, Candidate] = {}
     for one in read:
         if isinstance(one, Candidate) and one.diff not in progress.known:
             distinct.setdefault(one.diff, one)
-    executed = await all_of(assess(candidate, reproduction, kit) for candidate in distinct.values())
+    progress.add([one for one in read if isinstance(one, Assessed)])
+
+    async def execute(candidate: Candidate) -> Assessed:
+        assessed = await assess(candidate, reproduction, kit)
+        progress.add([assessed])
+        return assessed
+
+    executed = await all_of(execute(candidate) for candidate in distinct.values())
     by_name = {one.name: one for one in executed}
     assessed = []
     for sample, one in zip(samples, read, strict=True):
@@ -121,7 +128,7 @@ async def assess_all(
                 result.name,
                 result.output,
                 result.feedback,
-                result.passed,
+                result.passed and reproduction is not None,
                 read_applied(sample.text),
             )
         )
@@ -132,7 +139,7 @@ async def assess_all(
         identical=[one.name for one in read if isinstance(one, Candidate) and one.name not in by_name],
         failed={one.name: one.feedback[:500] for one in assessed if not one.passed},
     )
-    progress.add(assessed)
+    progress.sort()
     return assessed
 
 

@@ -118,6 +118,12 @@ class Kit:
         limits: Limits | None = None,
         purpose: str = "existing tests",
     ) -> Completed:
-        """Run a command on a private copy of the checkout, with the variables of this repair."""
+        """Run a command on a private copy of the checkout, with the variables of this repair.
+
+        What `limits` sets explicitly takes the place of the repair's own limits.
+        """
         command = replace(command, env=(*self.env, *command.env))
-        return await self.sandbox.run(command, changes, limits=limits or self.limits, purpose=purpose)
+        asked = limits.model_dump(exclude_unset=True) if limits else {}
+        return await self.sandbox.run(
+            command, changes, limits=self.limits.model_copy(update=asked), purpose=purpose
+        )

@@ -87,7 +87,7 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
         most=config.chosen_files,
     )
     reply = await kit.models.reply(Role.LOCALIZE, prompt)
-    chosen = read_files(reply.text, frozenset(kit.checkout.files()))
+    chosen = read_files(reply.text, _texts(reply.text, kit))
     if isinstance(chosen, Unparsed):
         kit.decide(
             "localize", "files of the ranking, the agent's choice could not be used", reason=chosen.reason
@@ -109,11 +109,17 @@ async def _choose_places(issue: Issue, ranking: Ranking, files: Sequence[str], k
     recalled = await kit.recall(Agent.PATCH, issue)
     prompt = render("localize_spans", issue=issue, recalled=recalled, agent_task="patch", files=shown)
     reply = await kit.models.reply(Role.LOCALIZE, prompt)
-    places = read_places(reply.text, frozenset(kit.checkout.files()))
+    places = read_places(reply.text, _texts(reply.text, kit))
     if isinstance(places, Unparsed):
         kit.decide("localize", "places of the ranking, the agent's could not be used", reason=places.reason)
         return ()
     return places
+
+
+def _texts(reply: str, kit: Kit) -> frozenset[str]:
+    """Files of the tree that a reply names and that are text."""
+    named = (path for path in kit.checkout.files() if path in reply)
+    return frozenset(path for path in named if b"\0" not in (kit.checkout.read(path) or b""))
 
 
 def _outlined(file: RankedFile, tokens: int, kit: Kit) -> ShownFile:

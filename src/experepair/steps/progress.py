@@ -40,3 +40,7 @@ class Progress:
     def add(self, assessed: Sequence[Assessed]) -> None:
         """Keep what was executed."""
         self.assessed.extend(assessed)
+
+    def sort(self) -> None:
+        """Put candidates in the order of their names, whatever the order in which they were executed."""
+        self.assessed.sort(key=lambda one: (one.name[0], [int(part) for part in one.name[1:].split(".")]))

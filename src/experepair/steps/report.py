@@ -51,13 +51,7 @@ def kept_test(result: Result, progress: Progress) -> str | None:
     reproduction = progress.reproduction
     if reproduction is None or not isinstance(reproduction.check, ScriptCheck):
         return None
-    title = visible(result.issue.title).replace("\\", "/").replace('"""', "'''")
-    head = f'"""Reproduces: {title}"""\n\n'
-    return (
-        head + reproduction.check.script.source
-        if _takes_docstring(reproduction.source)
-        else (f"# Reproduces: {title}\n{reproduction.check.script.source}")
-    )
+    return f"# Reproduces: {visible(result.issue.title)}\n{reproduction.check.script.source}"
 
 
 def write_all(folder: Path, files: Mapping[str, str | None]) -> None:
@@ -92,11 +86,6 @@ def _replace(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         raise
-
-
-def _takes_docstring(source: str) -> bool:
-    """Whether a docstring may be put before it: a future import may follow one, another docstring shouldn't."""
-    return not source.lstrip().startswith(('"""', "'''", "#!"))
 
 
 @cache

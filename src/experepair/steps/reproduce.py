@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import dataclass
 
@@ -46,15 +47,9 @@ class Reproduction:
         return self.check.source
 
 
-async def reproduce(issue: Issue, kit: Kit, failing_test: str | None = None) -> Reproduction | None:
-    """Write scripts until one is valid; None when none of them is.
-
-    Raises:
-        UsageError: the failing test that the user named doesn't fail on the untouched code.
-    """
-    if failing_test is not None:
-        return await _existing(failing_test, kit)
-    context = similar_tests(issue.text, kit)
+async def reproduce(issue: Issue, kit: Kit) -> Reproduction | None:
+    """Write scripts until one is valid; None when none of them is."""
+    context = await asyncio.to_thread(similar_tests, issue.text, kit)
     failure: Failure | None = None
     for number in range(1, kit.config.trials + 1):
         recalled = await kit.recall(Agent.TEST, issue, failure)
@@ -141,7 +136,12 @@ async def _examine(
     return shown, Reproduction(check, run, verdict.reasons, number, shown)
 
 
-async def _existing(node_id: str, kit: Kit) -> Reproduction:
+async def existing_reproduction(node_id: str, kit: Kit) -> Reproduction:
+    """A test that the repository has already, as the reproduction.
+
+    Raises:
+        UsageError: it doesn't fail on the untouched code, or can't be run.
+    """
     if kit.framework is None:
         raise UsageError(
             f"can't run the failing test {node_id!r}: how this repository runs its tests is unknown; "

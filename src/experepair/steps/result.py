@@ -27,6 +27,8 @@ class Status(StrEnum):
     """A cap on cost or tokens ended the repair; the best patch so far is kept."""
     PROVIDER_FAILED = "provider_failed"
     """The model's provider ended the repair; the best patch so far is kept."""
+    ABORTED = "aborted"
+    """An error ended the repair; `error` says which. The best patch so far is kept."""
     INTERRUPTED = "interrupted"
     """The user ended the repair; `--resume` goes on from the journal."""
 
@@ -42,6 +44,7 @@ _EXIT = {
     Status.UNREPRODUCED: 1,
     Status.UNRESOLVED: 1,
     Status.PROVIDER_FAILED: 3,
+    Status.ABORTED: 2,
     Status.BUDGET_SPENT: 5,
     Status.INTERRUPTED: 130,
 }
@@ -58,20 +61,20 @@ class _Value(BaseModel, frozen=True, extra="forbid"):
 class IssueInfo(_Value, frozen=True):
     """What was repaired."""
 
-    id: str
+    id: Text
     title: Text
-    repository: str
+    repository: Text
 
 
 class PatchInfo(_Value, frozen=True):
     """The patch that was chosen."""
 
-    name: str
-    paths: tuple[str, ...]
+    name: Text
+    paths: tuple[Text, ...]
     lines_changed: int
     diff: Text
     """For `git apply` on the commit."""
-    flags: tuple[str, ...] = ()
+    flags: tuple[Text, ...] = ()
     """Why a human should look twice."""
     reasons: Text = ""
     """Of the reviewer, or how it was settled without one."""
@@ -80,13 +83,13 @@ class PatchInfo(_Value, frozen=True):
 class ReproductionInfo(_Value, frozen=True):
     """The check that fails before the patch and passes after it."""
 
-    name: str
+    name: Text
     """Of the script, or the id of an existing test."""
     existing_test: bool
     trials: int
     """Scripts written until this one was valid; 0 for an existing test."""
-    cases: tuple[str, ...]
-    failed_before: tuple[str, ...]
+    cases: tuple[Text, ...]
+    failed_before: tuple[Text, ...]
     source: Text
     output_before: Text
     reasons: Text
@@ -96,7 +99,7 @@ class ReproductionInfo(_Value, frozen=True):
 class EvidenceInfo(_Value, frozen=True):
     """One reason to suspect a file."""
 
-    kind: str
+    kind: Text
     detail: Text
     weight: float
 
@@ -104,7 +107,7 @@ class EvidenceInfo(_Value, frozen=True):
 class FileInfo(_Value, frozen=True):
     """A suspected file."""
 
-    path: str
+    path: Text
     score: float
     evidence: tuple[EvidenceInfo, ...]
 
@@ -116,18 +119,18 @@ class PlacesInfo(_Value, frozen=True):
     """Best first, found without a model."""
     confidence: float
     notes: tuple[Text, ...]
-    files: tuple[str, ...]
+    files: tuple[Text, ...]
     """Chosen by the patch agent."""
-    spans: tuple[str, ...]
+    spans: tuple[Text, ...]
     """As "path:first-last name"."""
 
 
 class CandidateInfo(_Value, frozen=True):
     """A sample of the patch agent."""
 
-    name: str
+    name: Text
     passed: bool
-    parent: str | None
+    parent: Text | None
     """The candidate that it refines."""
     diff: Text | None
     """None when no patch could be made of the reply."""
@@ -137,9 +140,9 @@ class CandidateInfo(_Value, frozen=True):
 class TableInfo(_Value, frozen=True):
     """Candidates by tests."""
 
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    set_aside: tuple[str, ...]
+    header: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    set_aside: tuple[Text, ...]
     """Validation tests that fail on every candidate."""
 
 
@@ -147,27 +150,29 @@ class Result(_Value, frozen=True):
     """A finished repair. Documented in docs/result.md; `schema_version` rises with every change of meaning."""
 
     schema_version: Literal[1] = 1
-    experepair: str
-    run_id: str
+    experepair: Text
+    run_id: Text
     status: Status
     error: Text | None = None
     """What ended the repair before its time."""
     issue: IssueInfo
-    commit: str
+    commit: Text
     patch: PatchInfo | None = None
     reproduction: ReproductionInfo | None = None
     places: PlacesInfo | None = None
     candidates: tuple[CandidateInfo, ...] = ()
-    validation_tests: dict[str, Text] = {}
+    validation_tests: dict[Text, Text] = {}
     """Source by name."""
     table: TableInfo | None = None
-    existing_tests: tuple[str, ...] = ()
+    existing_tests: tuple[Text, ...] = ()
     """Files of existing tests that were run."""
-    sandbox: str = ""
+    sandbox: Text = ""
     """Which backend isolated the executions, and how."""
     spending: Spending
     out: Path | None = Field(default=None, exclude=True)
     """Folder of the results; not in result.json, which lies there."""
+    not_applied: Text = Field(default="", exclude=True)
+    """Why the patch could not be applied to the work tree as it should have been; not in result.json either."""
     elapsed_s: float = 0.0
     """Wall time of this process, in seconds."""
     notes: tuple[Text, ...] = ()
@@ -178,6 +183,6 @@ class Result(_Value, frozen=True):
         return self.status.exit_status
 
     @property
-    def chosen(self) -> tuple[str, ...]:
+    def chosen(self) -> tuple[Text, ...]:
         """Names of the reproduction and the patch that were chosen."""
         return tuple(part.name for part in (self.reproduction, self.patch) if part)

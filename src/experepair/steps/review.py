@@ -5,7 +5,7 @@ from __future__ import annotations
 from experepair.domain.edit import Unparsed
 from experepair.domain.issue import Issue
 from experepair.domain.roles import Role
-from experepair.errors import BudgetSpent, ProviderError
+from experepair.errors import BudgetSpent, ProviderError, UsageError
 from experepair.prompts.loader import render
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
@@ -34,7 +34,7 @@ async def review(issue: Issue, places: Places, kit: Kit, progress: Progress) -> 
         )
         try:
             reply = await kit.models.reply(Role.REVIEW, prompt)
-        except (ProviderError, BudgetSpent) as error:
+        except (ProviderError, UsageError, BudgetSpent) as error:
             progress.reasons = f"The reviewer could not be asked ({error}); the table decided."
             kit.decide("review", f"{eligible[0]}, by the table", reasons=progress.reasons)
             if isinstance(error, BudgetSpent):

@@ -38,7 +38,7 @@ async def validate(
     """Refine beside writing validation tests, then run every test on every candidate."""
     for candidate in progress.passing:
         existing.begin(candidate, kit)
-    written, error = await both(
+    (written, unwritten), unrefined = await both(
         _write_tests(issue, places, reproduction, kit), _refine(issue, places, reproduction, kit, progress)
     )
     progress.tests = tests = tuple(test for test, _ in written)
@@ -58,22 +58,38 @@ async def validate(
         )
         for candidate, outcomes, report in zip(candidates, runs, reports, strict=True)
     )
+    _tell_broken(rows, progress, kit)
     before = Outcome.FAILED if reproduction else Outcome.UNKNOWN
     progress.table = OutcomeTable(rows, Row("untouched", before, validation=untouched))
     kit.decide(
         "validate", f"{len(rows)} candidates, {len(untouched)} validation cases", table=progress.table.lines()
     )
-    if error is not None:
+    if error := unwritten or unrefined:
         raise error
     return progress.table
 
 
+def _tell_broken(rows: Sequence[Row], progress: Progress, kit: Kit) -> None:
+    """Journal again, as failed, the candidates that break existing tests: memory must not learn them as successes."""
+    trials = {one.name: one for one in progress.assessed}
+    for row in rows:
+        if row.broken:
+            one = trials[row.name]
+            feedback = f"{one.feedback}\n\nIt breaks existing tests: {', '.join(row.broken[:20])}"
+            number = int(row.name[1]) if row.name.startswith("P") else 1
+            kit.tried(Trial(Agent.PATCH, number, row.name, one.output, feedback, succeeded=False))
+
+
 async def _write_tests(
     issue: Issue, places: Places, reproduction: Reproduction | None, kit: Kit
-) -> list[tuple[ScriptCheck, CaseRun]]:
-    """Sample validation tests, run on the untouched code; what can't be used is dropped with its reason."""
+) -> tuple[list[tuple[ScriptCheck, CaseRun]], ExpeRepairError | None]:
+    """Sample validation tests, run on the untouched code; what can't be used is dropped with its reason.
+
+    Returns:
+        The tests with their runs, and what stopped their writing, if anything.
+    """
     if not kit.config.validation_tests:
-        return []
+        return [], None
     recalled = await kit.recall(Agent.TEST, issue)
     prompt = render(
         "validate",
@@ -86,8 +102,6 @@ async def _write_tests(
     )
     replies = await kit.models.samples(Role.VALIDATE, prompt, kit.config.validation_tests)
     texts, error = answered(replies)
-    if error is not None and not texts:
-        raise error
     read = [(f"V{i}", text, parse_script(text)) for i, text in texts]
     scripts = [
         (name, text, ScriptCheck(name, script))
@@ -95,7 +109,7 @@ async def _write_tests(
         if not isinstance(script, Unparsed)
     ]
     runs = await all_of(check.run(kit) for _, _, check in scripts)
-    tests = []
+    tests: list[tuple[ScriptCheck, CaseRun]] = []
     dropped = {name: script.reason for name, _, script in read if isinstance(script, Unparsed)}
     for (name, text, check), run in zip(scripts, runs, strict=True):
         error_found = missing_module(run, kit)
@@ -106,7 +120,7 @@ async def _write_tests(
         else:
             dropped[name] = error_found
     kit.decide("validate", f"{len(tests)} validation tests", dropped=dropped)
-    return tests
+    return tests, error
 
 
 async def _refine(

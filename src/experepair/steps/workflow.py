@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from experepair.domain.issue import Issue
-from experepair.errors import BudgetSpent, ExpeRepairError, ProviderError
+from experepair.errors import BudgetSpent, ExpeRepairError, OutputError, ProviderError
 from experepair.journal.entries import RunEnded
 from experepair.journal.trajectory import trajectory
 from experepair.steps.conclude import conclude
@@ -16,7 +16,7 @@ from experepair.steps.kit import Kit
 from experepair.steps.localize import localize
 from experepair.steps.progress import Progress
 from experepair.steps.report import publish
-from experepair.steps.reproduce import reproduce
+from experepair.steps.reproduce import existing_reproduction, reproduce
 from experepair.steps.result import Result
 from experepair.steps.review import review
 from experepair.steps.validate import validate
@@ -25,29 +25,35 @@ from experepair.steps.validate import validate
 async def repair(issue: Issue, kit: Kit, failing_test: str | None = None) -> Result:
     """Reproduce, localize, generate, validate, select; then leave the results, then learn.
 
-    A spent budget, a provider that gives out and an interruption end it before its time; what was found until
-    then is published all the same.
+    Whatever ends it before its time, what was found until then is published. After a spent budget or a provider that
+    gives out that is the result; other errors are raised then.
 
     Raises:
-        UsageError: something that the user gave can't be used.
+        UsageError: the failing test that the user named can't be used, or the issue is too long for a model's window.
         OutputError: the journal or a result can't be written.
-        asyncio.CancelledError: after what was found has been published.
+        asyncio.CancelledError: the user interrupted it.
     """
     progress = Progress()
+    if failing_test is not None:
+        progress.reproduction = await existing_reproduction(failing_test, kit)
     try:
-        await _steps(issue, kit, progress, failing_test)
+        await _steps(issue, kit, progress)
+    except OutputError:
+        raise
     except (BudgetSpent, ProviderError) as error:
         return await _finish(issue, kit, progress, error)
-    except asyncio.CancelledError as interruption:
-        publish(conclude(issue, kit, progress, interruption), progress, kit)
+    except (ExpeRepairError, asyncio.CancelledError) as error:
+        _publish(issue, kit, progress, error)
         raise
     return await _finish(issue, kit, progress, None)
 
 
-async def _steps(issue: Issue, kit: Kit, progress: Progress, failing_test: str | None) -> None:
+async def _steps(issue: Issue, kit: Kit, progress: Progress) -> None:
     with kit.stage("reproduce and localize"):
-        reproduction, places = await both(reproduce(issue, kit, failing_test), localize(issue, kit))
-        progress.reproduction, progress.places = reproduction, places
+        await both(_reproduce(issue, kit, progress), _localize(issue, kit, progress))
+    reproduction, places = progress.reproduction, progress.places
+    if places is None:
+        return
     existing = progress.existing = ExistingTests.start(issue, places.files, kit)
     try:
         with kit.stage("generate"):
@@ -61,9 +67,23 @@ async def _steps(issue: Issue, kit: Kit, progress: Progress, failing_test: str |
         await existing.close()
 
 
+async def _reproduce(issue: Issue, kit: Kit, progress: Progress) -> None:
+    if progress.reproduction is None:
+        progress.reproduction = await reproduce(issue, kit)
+
+
+async def _localize(issue: Issue, kit: Kit, progress: Progress) -> None:
+    progress.places = await localize(issue, kit)
+
+
 async def _finish(issue: Issue, kit: Kit, progress: Progress, error: ExpeRepairError | None) -> Result:
+    result = _publish(issue, kit, progress, error)
+    await kit.memory.learn(trajectory(kit.journal.entries, issue, result.chosen))
+    return result
+
+
+def _publish(issue: Issue, kit: Kit, progress: Progress, error: BaseException | None) -> Result:
     result = conclude(issue, kit, progress, error)
     publish(result, progress, kit)
     kit.journal.append(RunEnded(status=result.status, detail=result.error or ""))
-    await kit.memory.learn(trajectory(kit.journal.entries, issue, result.chosen))
     return result

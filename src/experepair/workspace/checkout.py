@@ -60,6 +60,11 @@ class Checkout:
         return self.read.modes.get(path) == "100755"
 
     @property
+    def tree_id(self) -> str:
+        """Id of its tree: equal for equal contents."""
+        return self.git.line("rev-parse", "HEAD^{tree}")
+
+    @property
     def git(self) -> Git:
         """Runs git in it."""
         return Git(self.root)

@@ -16,7 +16,10 @@ def run_cases(names, write):
         else:
             write("\nPASS %s\n" % name)
     passed = len(names) - failed
-    write("\ntotal test cases: %d\npassed test cases: %d\nfailed test cases: %d\n" % (len(names), passed, failed))
+    write(
+        "\ntotal test cases: %d\npassed test cases: %d\nfailed test cases: %d\n"
+        % (len(names), passed, failed)
+    )
     return 1 if failed else 0
 
 
@@ -27,9 +30,15 @@ def describe(error):
     texts = []
     while error is not None and len(texts) < 3:
         frames = traceback.extract_tb(error.__traceback__)
-        lines = ['  File "%s", line %d, in %s\n    %s' % (f.filename, f.lineno, f.name, f.line) for f in frames]
+        lines = [
+            '  File "%s", line %d, in %s\n    %s' % (f.filename, f.lineno, f.name, f.line) for f in frames
+        ]
         lines = lines[1:] if not texts and len(lines) > 1 else lines  # the first frame is run_cases
-        kind = type(error).__name__ if isinstance(error, Exception) else "BaseException %s" % type(error).__name__
+        kind = (
+            type(error).__name__
+            if isinstance(error, Exception)
+            else "BaseException %s" % type(error).__name__
+        )
         texts.append("\n".join(["Traceback (most recent call last):"] + lines + ["%s: %s" % (kind, error)]))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\n\nwhile handling it, or because of it:\n\n".join(reversed(texts)) + "\n"
