@@ -227,3 +227,53 @@ def test_flags_win_over_the_environment_over_the_repository_over_the_users_file(
     settings = load(repo, {"model": "flag:m", "test_command": None})
     assert (settings.model, settings.max_output_tokens) == ("flag:m", 3)
     assert (settings.test_command, settings.price) == ("repo", "1/1")
+
+
+def test_a_prompt_left_unanswered_is_taken_up_with_its_reply_after_resume(tmp_path: Path) -> None:
+    import asyncio
+
+    from experepair.domain.roles import Role
+    from experepair.llm.manual import ManualModel
+    from experepair.llm.request import Part, Prompt, Request
+
+    request = Request(Role.JUDGE, Prompt("Be brief.", (Part("task", "Yes or no?"),)))
+
+    async def interrupted() -> None:
+        waiting = asyncio.create_task(ManualModel(tmp_path, poll_s=0.01).reply(request))
+        await asyncio.sleep(0.2)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    asyncio.run(interrupted())
+    (tmp_path / "0001.reply.md").write_text("yes")
+    assert asyncio.run(ManualModel(tmp_path, poll_s=0.01).reply(request)).text == "yes"
+    assert not (tmp_path / "0002.prompt.md").exists()
+
+
+def test_the_users_own_pytest_does_not_collect_the_results_and_the_kept_test_runs_alone(
+    repo: Path, tmp_path: Path
+) -> None:
+    def reply(asked: Asked) -> Answer:
+        return Answer(toy.reply_to(asked.text))
+
+    with StubProvider(reply) as stub:
+        done = cli(
+            "fix", ".", "--issue", toy.ISSUE, "--model", "openai:stub", "--base-url", f"{stub.url}/v1",
+            "--python", sys.executable, cwd=repo, OPENAI_API_KEY="k", XDG_CACHE_HOME=str(tmp_path / "cache"),
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (out,) = (repo / "experepair-out").glob("*/reproduce_test.py")
+    collected = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=repo, capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    assert "2 passed" in collected.stdout, collected.stdout
+    alone = [sys.executable, str(out.relative_to(repo))]
+    assert subprocess.run(alone, cwd=repo, check=False, capture_output=True).returncode == 1
+    toy.git(repo, "apply", str(out.parent / "patch.diff"))
+    assert subprocess.run(alone, cwd=repo, check=False, capture_output=True).returncode == 0
+
+
+def test_doctor_calls_a_model_that_was_asked_for_and_cannot_be_used_bad(tmp_path: Path) -> None:
+    assert cli("doctor", "--model", "nobody:model", cwd=tmp_path).returncode == 2
+    assert cli("doctor", cwd=tmp_path).returncode == 0

@@ -108,7 +108,9 @@ def test_a_model_that_answers_badly_ends_in_a_result_not_in_a_traceback(
     assert "\x1b" not in (tmp_path / "out" / "report.md").read_text()
 
 
-def test_lone_surrogates_and_nul_in_replies_reach_journal_result_and_report(repo: Path, tmp_path: Path) -> None:
+def test_lone_surrogates_and_nul_in_replies_reach_journal_result_and_report(
+    repo: Path, tmp_path: Path
+) -> None:
     odd = "\ud800\x00\u202e"
     scripted = toy.model(
         reproduce=(f"{odd}```python\ndef test_a():\n    assert '{odd}'\n```", toy.REPRODUCTION),

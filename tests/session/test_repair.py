@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import toy
+from experepair.domain.roles import Role
 from experepair.session.repair import repair
 from experepair.steps.result import Result, Status
 
@@ -140,3 +141,23 @@ def test_a_package_that_cannot_be_imported_is_told_to_the_user_and_to_the_test_a
         "cannot import name '_version'"
         in next(r for r in scripted.asked if r.role == "reproduce").prompt.user
     )
+
+
+def test_places_are_asked_for_when_the_chosen_files_are_too_long_to_be_shown_whole(
+    repo: Path, tmp_path: Path
+) -> None:
+    scripted = toy.model()
+    result = repair(
+        repo,
+        toy.ISSUE,
+        out=tmp_path / "out",
+        replay=scripted,
+        python=sys.executable,
+        repair={"whole_tokens": 0},
+    )
+    assert [request.role for request in scripted.asked].count(Role.LOCALIZE) == 2
+    assert result.places is not None
+    assert result.places.spans == ("toy/stats.py:9-11 mean",)
+    shown = next(request.prompt for request in scripted.asked if request.role is Role.PATCH).user
+    assert "lines 1-8 are not shown" in shown
+    assert "def mean(values):" in shown

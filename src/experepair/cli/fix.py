@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from experepair.steps.result import Result
 
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
 
 def fix(
     repo: Annotated[Path, typer.Argument(help="Folder of a git repository.", metavar="REPO")],
@@ -146,6 +148,8 @@ def fix(
         typer.echo(result.model_dump_json(indent=2))
     else:
         conclude(result, Console())
+    if apply and not result.not_applied and result.exit_status == 0:
+        console.print("the patch is applied to the work tree", markup=False)
     if result.not_applied:
         console.print(f"the patch was not applied: {result.not_applied}", markup=False, style="red")
         raise typer.Exit(2)
@@ -154,7 +158,6 @@ def fix(
 
 def conclude(result: Result, console: Console) -> None:
     """Say how it ended, and where the results are."""
-    from rich.syntax import Syntax
     from rich.text import Text
 
     from experepair.domain.text import visible
@@ -168,7 +171,8 @@ def conclude(result: Result, console: Console) -> None:
         patch = Path(result.out) / PATCH
         if result.patch and patch.is_file():
             diff = visible(patch.read_text("utf-8", "replace"))
-            console.print(Syntax(diff, "diff", background_color="default", word_wrap=False))
+            for line in diff.splitlines():
+                console.print(Text(line, _COLOURS.get(line[:1], "")), soft_wrap=True)
         for flag in result.patch.flags if result.patch else ():
             console.print(Text(f"look twice: {visible(flag)}", style="yellow"))
         console.print(

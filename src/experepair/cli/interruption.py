@@ -1,7 +1,8 @@
-"""Ctrl-C ends a command with its own exit status and one line."""
+"""Ctrl-C and SIGTERM end a command with its own exit status and one line."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,7 +11,8 @@ import typer
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Exit with 130 when the user interrupts what is inside."""
+    """Exit with 130 when the user interrupts what is inside, or something terminates it."""
+    signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
     try:
         yield
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -12,12 +13,20 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from experepair.domain.command import NO_CHANGES, Command, Completed
+from experepair.domain.edit import Unparsed
 from experepair.errors import UsageError
 from experepair.folders import cache_folder
+from experepair.sandbox.interpreter import find_interpreter
+from experepair.sandbox.open import Kind, open_sandbox
+from experepair.workspace.checkout import checkout
+from experepair.workspace.diff import changes_of_patch
+from experepair.workspace.repository import Repository
 
 ISSUE, JOURNAL = "issue.md", "journal.jsonl"
 _DATA = "experepair.demo"
 _ORACLE_TESTS = "tests/test_strutils.py"
+_LAID = "tests/test_of_the_fix.py"
 _ORACLE_SELECTION = "splitlines or indent"
 
 
@@ -63,23 +72,33 @@ def resource(name: str) -> Path:
 
 def judge(demo: Demo, patch: str) -> tuple[str, str]:
     """What the maintainers' own tests of the fix say without and with a patch, in pytest's last line each."""
-    with tempfile.TemporaryDirectory() as scratch:
-        tree = Path(scratch, "boltons")
-        shutil.copytree(demo.repository, tree, symlinks=True)
-        before = _oracle(demo, tree)
-        subprocess.run(["git", "apply"], cwd=tree, input=patch.encode(), check=True, capture_output=True)
-        return before, _oracle(demo, tree)
+    return asyncio.run(_judge(demo, patch))
 
 
-def _oracle(demo: Demo, tree: Path) -> str:
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly",
-        "--rootdir", str(tree), "-k", _ORACLE_SELECTION, str(demo.oracle),
-    ]  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, check=False, text=True)
-    lines = [line for line in done.stdout.splitlines() if line.strip()]
-    return lines[-1] if lines else done.stderr.strip()[-200:]
+async def _judge(demo: Demo, patch: str) -> tuple[str, str]:
+    repository = Repository.open(demo.repository)
+    tree = checkout(repository, repository.resolve("HEAD"), cache_folder() / "checkouts")
+    changes = changes_of_patch(tree, patch)
+    if isinstance(changes, Unparsed):
+        raise UsageError(f"the patch can't be judged: {changes.reason}")
+    interpreter = find_interpreter(demo.repository, sys.executable)
+    root = demo.repository
+    async with open_sandbox(Kind.AUTO, tree=tree.root, mount_at=root, interpreter=interpreter) as sandbox:
+        before, after = [
+            await sandbox.run(_oracle(root), {**laid, _LAID: demo.oracle.read_bytes()})
+            for laid in (NO_CHANGES, changes)
+        ]
+    return _last_line(before), _last_line(after)
+
+
+def _oracle(root: Path) -> Command:
+    command = ("{python}", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", _ORACLE_SELECTION, _LAID)
+    return Command(command, env=(("PYTHONPATH", str(root)),))
+
+
+def _last_line(completed: Completed) -> str:
+    lines = [line for line in completed.stdout.splitlines() if line.strip()]
+    return lines[-1] if lines else completed.stderr.strip()[-200:]
 
 
 def _unpacked(requirements: str, folder: Path) -> Path:

@@ -24,7 +24,8 @@ class ManualModel:
     it to be sure. Waiting ends only by an answer or by cancellation.
 
     Args:
-        folder: where the files go; made if it isn't there. Numbers go on from those that are.
+        folder: where the files go; made if it isn't there. A prompt that an earlier run left is taken up with its reply; other
+            numbers go on from those that are there.
         asked: told the path of each prompt when it is written.
         poll_s: pause between two looks for the reply, in seconds.
     """
@@ -33,6 +34,7 @@ class ManualModel:
         self, folder: Path, asked: Callable[[Path], object] | None = None, *, poll_s: float = 0.5
     ) -> None:
         self._folder, self._asked, self._poll_s = folder, asked, poll_s
+        self._claimed: set[Path] = set()
 
     def plan(self, request: Request, *, shrink: bool = False) -> Call:
         """The request as it is; it costs nothing here."""
@@ -56,6 +58,8 @@ class ManualModel:
         """Take the next free number; another process may be at it too."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            if (again := self._unclaimed(text)) is not None:
+                return again
             number = max(
                 (int(one.name[:4]) for one in self._folder.glob("[0-9][0-9][0-9][0-9].*")), default=0
             )
@@ -66,11 +70,20 @@ class ManualModel:
                     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
                     with os.fdopen(fd, "wb") as file:
                         file.write(text.encode("utf-8", "replace"))
+                    self._claimed.add(path)
                     return path
         except OSError as error:
             raise OutputError(
                 f"can't write a prompt into {str(self._folder)!r}: {error.strerror or error}"
             ) from error
+
+    def _unclaimed(self, text: str) -> Path | None:
+        """The same prompt as an earlier run left it, whose reply may have been written since."""
+        for path in sorted(self._folder.glob("[0-9][0-9][0-9][0-9].prompt.md")):
+            if path not in self._claimed and path.read_bytes() == text.encode("utf-8", "replace"):
+                self._claimed.add(path)
+                return path
+        return None
 
     async def _answer(self, path: Path) -> str:
         before = b""

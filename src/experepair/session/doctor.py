@@ -16,11 +16,11 @@ import experepair
 from experepair.errors import ExpeRepairError, SandboxUnavailable
 from experepair.folders import cache_folder
 from experepair.llm.roles import check_affordable
-from experepair.sandbox.interpreter import find_interpreter
+from experepair.sandbox.interpreter import Interpreter, find_interpreter
 from experepair.sandbox.probe import BackendReport, probe
 from experepair.session.settings import Settings, load
 from experepair.testing.framework import recognise
-from experepair.workspace.checkout import checkout
+from experepair.workspace.checkout import Checkout, checkout
 from experepair.workspace.repository import Repository
 
 _LEAST_FREE_MB = 500
@@ -81,7 +81,7 @@ def diagnose(repo: Path | None = None, model: str | None = None) -> Diagnosis:
     except ExpeRepairError as error:
         findings.append(Finding(what="settings", state=State.BAD, found=str(error)))
     if settings is not None:
-        findings.append(_model(settings))
+        findings.append(_model(settings, asked_for=model is not None))
         if repo is not None:
             findings.extend(_repository(repo, settings))
     return Diagnosis(findings=tuple(findings), no_sandbox=no_sandbox)
@@ -126,15 +126,15 @@ def _cache() -> Finding:
     )
 
 
-def _model(settings: Settings) -> Finding:
+def _model(settings: Settings, *, asked_for: bool) -> Finding:
     try:
         warnings = check_affordable(settings.models_config())
     except ExpeRepairError as error:
-        return Finding(what="model", state=State.NOTE, found=str(error))
+        return Finding(what="model", state=State.BAD if asked_for else State.NOTE, found=str(error))
     name = settings.model or ", ".join(sorted(set(settings.models.values())))
     if warnings:
         return Finding(what="model", state=State.NOTE, found=f"{name}: {'; '.join(warnings)}")
-    return Finding(what="model", state=State.GOOD, found=f"{name}: its key is set and its price is known")
+    return Finding(what="model", state=State.GOOD, found=f"{name} can be used, and what it costs is known")
 
 
 def _repository(path: Path, settings: Settings) -> Iterator[Finding]:
@@ -162,14 +162,29 @@ def _repository(path: Path, settings: Settings) -> Iterator[Finding]:
     except ExpeRepairError as error:
         yield Finding(what="interpreter", state=State.BAD, found=str(error))
         return
+    yield from _existing_tests(tree, settings, interpreter)
+
+
+def _existing_tests(tree: Checkout, settings: Settings, interpreter: Interpreter) -> Iterator[Finding]:
     framework = recognise(tree.files(), tree.read, settings.test_command or "")
     if framework is None:
         remedy = "say how with --test-command, with {files} where the test files go"
         yield Finding(
             what="existing tests", state=State.NOTE, found="no known way to run them", remedy=remedy
         )
+    elif framework.name == "pytest" and settings.rootfs is None and not _imports(interpreter.path, "pytest"):
+        remedy = "install pytest there, or give --python (EXPEREPAIR_PYTHON) for an interpreter that has it"
+        found = f"run by pytest, which {interpreter.path} doesn't have"
+        yield Finding(what="existing tests", state=State.NOTE, found=found, remedy=remedy)
     else:
         yield Finding(what="existing tests", state=State.GOOD, found=f"run by {framework.name}")
+
+
+def _imports(python: str, module: str) -> bool:
+    return (
+        subprocess.run([python, "-I", "-c", f"import {module}"], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def _version() -> str:

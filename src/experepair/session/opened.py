@@ -123,9 +123,23 @@ async def opened(
             config=settings.repair,
             out=out,
             sandbox_report=f"{sandbox.isolation.backend} ({sandbox.isolation.tree})",
-            notes=(*tree.notes, *interpreter.notes, *sandbox.isolation.notes, *environment.notes),
+            notes=(
+                *_dirty(job, repository),
+                *tree.notes,
+                *interpreter.notes,
+                *sandbox.isolation.notes,
+                *environment.notes,
+            ),
         )
         yield kit
+
+
+def _dirty(job: Job, repository: Repository) -> tuple[str, ...]:
+    if not job.include_dirty or not (repository.is_dirty() or repository.untracked()):
+        return ()
+    return (
+        "repaired with the uncommitted changes of the work tree; patch.diff applies to it as it was then",
+    )
 
 
 def _models(job: Job, settings: Settings, journal: Journal, out: Path, tell: Callable[[str], None]) -> Models:

@@ -9,6 +9,8 @@ from experepair.journal.journal import Journal
 
 JOURNAL = "journal.jsonl"
 _MOST_RUNS = 1000
+_KEPT_OUT = {".gitignore": "*\n", "conftest.py": 'collect_ignore_glob = ["*"]\n'}
+"""Keeps git and the user's own pytest out of the results."""
 DEFAULT = Path("experepair-out")
 """Parent of the folders that experepair names itself, below the working directory."""
 
@@ -52,7 +54,7 @@ def _numbered(stem: str, number: int) -> str:
 
 
 def open_journal(out: Path, *, resume: bool) -> Journal:
-    """The journal of a run, made or taken up; git ignores the folders that experepair named itself.
+    """The journal of a run, made or taken up; git and pytest ignore the folders that experepair named itself.
 
     Raises:
         OutputError: the folder can't be made or written.
@@ -60,8 +62,10 @@ def open_journal(out: Path, *, resume: bool) -> Journal:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if out.parent == DEFAULT and not (ignore := DEFAULT / ".gitignore").exists():
-            ignore.write_text("*\n")
+        if out.parent == DEFAULT:
+            for name, text in _KEPT_OUT.items():
+                if not (DEFAULT / name).exists():
+                    (DEFAULT / name).write_text(text)
     except OSError as error:
         raise OutputError(
             f"can't make the folder {str(out)!r} for the results: {error.strerror or error}"

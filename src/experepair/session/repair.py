@@ -30,7 +30,7 @@ def repair(
     commit: str = "HEAD",
     include_dirty: bool = False,
     failing_test: str | None = None,
-    out: Path | None = None,
+    out: Path | str | None = None,
     resume: bool = False,
     apply: bool = False,
     replay: Model | None = None,
@@ -64,8 +64,21 @@ def repair(
     Raises:
         UsageError, ProviderError, SandboxUnavailable, JournalError, OutputError: see `experepair.errors`.
     """
+    if apply and include_dirty:
+        raise UsageError(
+            "a patch to uncommitted changes can't be applied over them; commit them, or leave out --apply"
+        )
     job = Job(
-        Path(repo), issue, issue_author, commit, include_dirty, failing_test, out, resume, replay, memory
+        Path(repo),
+        issue,
+        issue_author,
+        commit,
+        include_dirty,
+        failing_test,
+        Path(out) if out else None,
+        resume,
+        replay,
+        memory,
     )
     repository = Repository.open(job.repo)
     loaded = load(repository.root, settings)

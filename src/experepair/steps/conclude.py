@@ -55,7 +55,7 @@ def conclude(issue: Issue, kit: Kit, progress: Progress, error: BaseException | 
         ),
         validation_tests={test.name: test.source for test in progress.tests},
         table=_table(progress),
-        existing_tests=progress.existing.files if progress.existing else (),
+        existing_tests=progress.existing.compared if progress.existing else (),
         sandbox=kit.sandbox_report,
         spending=spending(kit.journal.entries),
         out=kit.out,

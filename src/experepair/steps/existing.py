@@ -71,6 +71,11 @@ class ExistingTests:
         return await report if report else Regression()
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """The files, if any of their tests passes on the untouched code and could be compared."""
+        return () if self.note else self.files
+
+    @property
     def note(self) -> str:
         """What the user should know: that none of the tests passes on the untouched code, and why."""
         measured = self._baseline

@@ -51,7 +51,12 @@ def kept_test(result: Result, progress: Progress) -> str | None:
     reproduction = progress.reproduction
     if reproduction is None or not isinstance(reproduction.check, ScriptCheck):
         return None
-    return f"# Reproduces: {visible(result.issue.title)}\n{reproduction.check.script.source}"
+    head = f"# Reproduces: {visible(result.issue.title)}\n"
+    if "from __future__" not in reproduction.source:  # which must come first
+        head += (
+            "import sys\n\nsys.path[:0] = ['', 'src', 'lib']  # run it from the root of the repository\n\n"
+        )
+    return head + reproduction.check.script.source
 
 
 def write_all(folder: Path, files: Mapping[str, str | None]) -> None:
