@@ -28,8 +28,8 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
     """Sequences of words that the issue shares with the file: messages, quoted code."""
     repairs: float = 0.5
     """Past repairs that memory recalls."""
-    executed: float = 1.0
-    """How special to the failing run what it executed is."""
+    executed: float = 2.0
+    """What the failing run executed, more so what passing runs don't."""
 
 
 class FunctionWeights(BaseModel, frozen=True, extra="forbid"):
@@ -50,7 +50,7 @@ class FunctionWeights(BaseModel, frozen=True, extra="forbid"):
     length: float = 0.5
     """Its number of lines: longer functions are changed more often."""
     executed: float = 1.0
-    """How special to the failing run it is."""
+    """Whether the failing run executed it, more so if passing runs don't."""
 
 
 class RankingConfig(BaseModel, frozen=True, extra="forbid"):

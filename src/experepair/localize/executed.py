@@ -40,9 +40,10 @@ class Executed:
 
 
 def executed_units(observed: Observed, index: Index) -> Executed:
-    """Suspicion of what the failing run executed, by Ochiai's measure over runs.
+    """Suspicion of what the failing run executed: one half for that, one by Ochiai's measure over runs.
 
-    A function counts as executed when a line of its body was: its signature runs on import.
+    Ochiai's alone clears what every run needs, and faults are often there (docs/localization.md). A
+    function counts as executed when a line of its body was: its signature runs on import.
     """
     found = Executed()
     for path, lines in observed.failing.items():
@@ -56,6 +57,6 @@ def executed_units(observed: Observed, index: Index) -> Executed:
             if known.kind != Kind.FUNCTION or lines.isdisjoint(body):
                 continue
             passed = sum(not run.isdisjoint(body) for run in also)
-            found.units[unit] = 1 / sqrt(1 + passed)
+            found.units[unit] = 0.5 + 0.5 / sqrt(1 + passed)
             found.files[file] = max(found.files.get(file, 0.0), found.units[unit])
     return found
