@@ -55,7 +55,7 @@ def test_a_checkout_shows_its_commit_and_nothing_of_any_other(repo: Path, tmp_pa
     fix = git(repo, "rev-parse", "HEAD")
     made = make(repo, tmp_path / "cache", "HEAD~1")
     assert git(made.root, "rev-parse", "HEAD") == made.commit == git(repo, "rev-parse", "HEAD~1")
-    assert git(made.root, "log", "-1", "--format=%s %cI") == "the one 2024-01-02T03:04:05+00:00"
+    assert git(made.root, "log", "-1", "--format=%s %ct") == "the one 1704164645"
     assert git(made.root, "rev-list", "--all", "--count", "HEAD") == "1"
     assert git(made.root, "status", "--porcelain", "--ignored") == ""
     assert git(made.root, "describe", "--always") == made.commit[:7]

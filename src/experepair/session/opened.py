@@ -104,7 +104,7 @@ async def opened(
             scope=f"{tree.tree_id} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}",
         )
         models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
-        files = GitSource(tree.root)
+        files = GitSource(tree.root, shared_with=repository.root)
         history = History(repository.root, commit)
         environment = await examine(journalled, tree, repository.root)
         kit = Kit(
