@@ -124,7 +124,7 @@ def main() -> None:
                 if way.startswith("warm") and not number:
                     one(given, "cold", cache)
                 runs.append(one(given, way, cache))
-        best = min(runs, key=lambda run: run["cpu_s"])
+        best = min(runs, key=lambda run: float(str(run["cpu_s"])))
         print(f"{way:<14}{best['cpu_s']:8.2f}{best['peak_mb']:9}  {best['said']}")
 
 
