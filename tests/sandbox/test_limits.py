@@ -174,6 +174,18 @@ def test_cancelling_ends_the_command(any_box: Box, mark: str) -> None:
     any_box.use(scenario)
 
 
+def test_cancelling_while_the_sandbox_sets_up_ends_it_at_once_and_leaves_nothing(box: Box, mark: str) -> None:
+    async def scenario(sandbox: BubblewrapSandbox) -> None:
+        for number in range(24):  # from before the process is there to about where the command begins
+            task = asyncio.create_task(sandbox.run(Command(("sh", "-c", f"sleep {mark} & sleep {mark}"))))
+            await asyncio.sleep(number * 0.0015)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(task, 20)
+
+    box.use(scenario)
+
+
 PARENT = """
 import asyncio, sys
 from pathlib import Path

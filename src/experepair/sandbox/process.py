@@ -124,16 +124,23 @@ async def run_process(
         SetupFailed: there was no hand-over.
     """
     loop = asyncio.get_running_loop()
-    try:
-        transport, protocol = await loop.subprocess_exec(
+    launch = asyncio.ensure_future(
+        loop.subprocess_exec(
             lambda: _Streams(token, limits.output_kb * 1024),
             *argv,
             env=dict(env),
             cwd="/",
             start_new_session=True,
         )
+    )
+    try:
+        transport, protocol = await asyncio.shield(launch)
     except OSError as error:
         raise SetupFailed(f"{argv[0]}: {error.strerror}") from error
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await _end(*await launch, group)
+        raise
     try:
         await _hand_over(transport, protocol, stdin)
         started = time.monotonic()
@@ -169,6 +176,13 @@ async def _hand_over(transport: asyncio.SubprocessTransport, protocol: _Streams,
 
 async def _end(transport: asyncio.SubprocessTransport, protocol: _Streams, group: bool) -> None:
     """Leave no process behind, and take in what is still in the pipes."""
+    if not protocol.ready.done():
+        # Killed while it sets up, a part of it may live on that has not asked yet to die with its parent. Without the
+        # hand-over it ends by itself.
+        if (stdin := transport.get_pipe_transport(0)) is not None:
+            stdin.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(protocol.closed.wait(), END_S)
     with contextlib.suppress(ProcessLookupError):
         if group:
             os.killpg(transport.get_pid(), signal.SIGKILL)
