@@ -146,7 +146,8 @@ async def run_process(
         started = time.monotonic()
         ended = Ended.EXITED
         try:
-            await asyncio.wait_for(protocol.exited.wait(), limits.time_s)
+            async with asyncio.timeout(limits.time_s):
+                await protocol.exited.wait()
         except TimeoutError:
             ended = Ended.TIMED_OUT
         duration = time.monotonic() - started
@@ -164,7 +165,8 @@ async def run_process(
 
 async def _hand_over(transport: asyncio.SubprocessTransport, protocol: _Streams, stdin: bytes) -> None:
     try:
-        ready = await asyncio.wait_for(asyncio.shield(protocol.ready), SETUP_S)
+        async with asyncio.timeout(SETUP_S):  # wait_for of Python 3.11 can swallow a cancellation
+            ready = await asyncio.shield(protocol.ready)
     except TimeoutError:
         raise SetupFailed(f"not ready after {SETUP_S:.0f} s: {protocol.notes()}") from None
     if not ready:
@@ -182,14 +184,16 @@ async def _end(transport: asyncio.SubprocessTransport, protocol: _Streams, group
         if (stdin := transport.get_pipe_transport(0)) is not None:
             stdin.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(protocol.closed.wait(), END_S)
+            async with asyncio.timeout(END_S):
+                await protocol.closed.wait()
     with contextlib.suppress(ProcessLookupError):
         if group:
             os.killpg(transport.get_pid(), signal.SIGKILL)
         elif transport.get_returncode() is None:
             transport.kill()
     try:
-        await asyncio.wait_for(protocol.closed.wait(), END_S)
+        async with asyncio.timeout(END_S):
+            await protocol.closed.wait()
     except TimeoutError:
         pass  # something that outlived the kill holds the pipes: closing them is what can be done
     finally:
