@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from experepair.domain.memory import PastRepair
 from experepair.domain.place import RankedFile, Ranking
 from experepair.errors import UsageError
-from experepair.localize import GitSource, History, Observed, PastRepair, RankingConfig, rank
+from experepair.localize import GitSource, History, Observed, RankingConfig, rank
 from repositories import git, make_repository
 
 SHOP = {

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import toy
-from experepair.domain.memory import Demonstration, Insight, Query, Recalled
+from experepair.domain.memory import Demonstration, Insight, Operation, Recalled
 from experepair.domain.roles import Agent, Role
 from experepair.domain.trajectory import Trajectory
+from experepair.memory.lesson import Learned
+from experepair.memory.memory import ScriptedMemory
 from experepair.session.repair import repair
 from experepair.steps.result import Status
 
 
-class Remembering:
-    """A memory of one insight and one demonstration an agent, which keeps what it was asked and told."""
-
-    def __init__(self) -> None:
-        self.asked: list[Query] = []
-        self.told: list[Trajectory] = []
-
-    async def recall(self, query: Query) -> Recalled:
-        self.asked.append(query)
-        demonstration = Demonstration(
-            f"d-{query.agent}", query.agent, "7", "An earlier issue", f"SUCCESS-{query.agent}"
-        )
-        return Recalled((Insight("i1", 1, f"INSIGHT-{query.agent}"),), (demonstration,))
-
-    async def learn(self, trajectory: Trajectory) -> None:
-        self.told.append(trajectory)
+def remembering() -> ScriptedMemory:
+    """One insight and one demonstration an agent."""
+    return ScriptedMemory(
+        {
+            agent: Recalled(
+                (Insight("i1", 1, f"INSIGHT-{agent}"),),
+                (Demonstration(f"d-{agent}", agent, "7", "An earlier issue", f"SUCCESS-{agent}"),),
+            )
+            for agent in Agent
+        }
+    )
 
 
 OWNED = {
@@ -40,7 +38,7 @@ OWNED = {
 def test_both_memories_reach_every_prompt_of_both_agents_the_first_included(
     repo: Path, tmp_path: Path
 ) -> None:
-    memory, scripted = Remembering(), toy.model()
+    memory, scripted = remembering(), toy.model()
     repair(repo, toy.ISSUE, out=tmp_path / "out", replay=scripted, memory=memory, python=sys.executable)
     for request in scripted.asked:
         remembered = "\n".join(part.text for part in request.prompt.parts if part.name == "memory")
@@ -52,7 +50,7 @@ def test_both_memories_reach_every_prompt_of_both_agents_the_first_included(
 
 
 def test_a_later_trial_recalls_with_the_newest_failure_and_its_feedback(repo: Path, tmp_path: Path) -> None:
-    memory = Remembering()
+    memory = remembering()
     scripted = toy.model(
         reproduce=("```python\ndef test_a():\n    pass\n```", toy.REPRODUCTION), patch=(toy.WRONG, toy.BROKEN)
     )
@@ -69,12 +67,14 @@ def test_a_later_trial_recalls_with_the_newest_failure_and_its_feedback(repo: Pa
 def test_a_finished_repair_is_told_with_all_its_trials_after_the_results_are_on_the_disk(
     repo: Path, tmp_path: Path
 ) -> None:
-    class Looking(Remembering):
-        async def learn(self, trajectory: Trajectory) -> None:
-            await super().learn(trajectory)
+    class Looking(ScriptedMemory):
+        async def learn(
+            self, trajectory: Trajectory, operations: Mapping[Agent, tuple[Operation, ...]]
+        ) -> Learned:
             assert (tmp_path / "out" / "result.json").is_file()
+            return await super().learn(trajectory, operations)
 
-    memory = Looking()
+    memory = Looking({})
     applied = f"I used one.\n<applied>1</applied>\n{toy.GOOD}"
     scripted = toy.model(patch=(applied, toy.OTHER, toy.WRONG, "Nothing."))
     result = repair(
@@ -92,7 +92,7 @@ def test_a_finished_repair_is_told_with_all_its_trials_after_the_results_are_on_
 
 
 def test_a_repair_without_success_is_told_too(repo: Path, tmp_path: Path) -> None:
-    memory = Remembering()
+    memory = remembering()
     scripted = toy.model(patch=toy.WRONG)
     repair(repo, toy.ISSUE, out=tmp_path / "out", replay=scripted, memory=memory, python=sys.executable)
     assert memory.told[0].status == "unresolved"

@@ -10,11 +10,10 @@ import pytest
 
 import toy
 from experepair.domain.roles import Role
-from experepair.domain.trajectory import Trajectory
 from experepair.errors import ProviderError
 from experepair.llm.model import Model, ScriptedModel
 from experepair.llm.request import Reply, Request
-from experepair.memory.memory import NoMemory
+from experepair.memory.memory import ScriptedMemory
 from experepair.session.repair import repair
 from experepair.steps.result import Result, Status
 
@@ -85,24 +84,18 @@ def test_a_patch_that_takes_the_name_of_a_script_is_refused(repo: Path, tmp_path
 def test_candidates_that_break_tests_or_were_not_executed_are_not_told_to_memory_as_successes(
     repo: Path, tmp_path: Path
 ) -> None:
-    class Told(NoMemory):
-        trajectory: Trajectory
-
-        async def learn(self, trajectory: Trajectory) -> None:
-            self.trajectory = trajectory
-
-    memory = Told()
+    memory = ScriptedMemory({})
     run(
         repo,
         toy.model(patch=toy.patch("    return 0.0"), refine="<unchanged/>"),
         tmp_path / "1",
         memory=memory,
     )
-    (trial,) = (trial for trial in memory.trajectory.trials if trial.name == "P1.1")
+    (trial,) = (trial for trial in memory.told[-1].trials if trial.name == "P1.1")
     assert not trial.succeeded
     assert "breaks existing tests" in trial.feedback
     run(repo, toy.model(reproduce="Nothing."), tmp_path / "2", memory=memory)
-    assert not any(trial.succeeded for trial in memory.trajectory.trials if trial.name.startswith("P"))
+    assert not any(trial.succeeded for trial in memory.told[-1].trials if trial.name.startswith("P"))
 
 
 def failing(role: Role, after: int = 0) -> Callable[[], Model]:

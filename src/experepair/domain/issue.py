@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Issue:
         repository: scope of memory: the normalized remote, or the path, of the repository.
         text: title and body, never cut.
         author: who wrote it, if known; with `trusted` it decides about quarantine.
+        created_at: when it was written, UTC; None when unknown.
         trusted: whether what is learned from it may be recalled without being accepted first.
     """
 
@@ -22,6 +24,7 @@ class Issue:
     text: str
     author: str | None = None
     trusted: bool = True
+    created_at: datetime | None = None
 
     @property
     def title(self) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from typing import Any
 
 from experepair.domain.roles import Agent
 
@@ -37,6 +40,12 @@ class Demonstration:
         success: the script or patch that worked.
         failure: what was tried before, and the feedback to it.
         origin: how far it can be trusted.
+        trusted: whether its source was; others are capped in any recall, also once they are accepted.
+        run_id: the repair that it was learned from; "" for mined and human ones.
+        commit: the fix that it was mined from, or the commit that was repaired.
+        created_at: when the issue was written, or the fix committed; UTC, None when unknown.
+        paths: files that the success touches, POSIX, relative to the tree.
+        functions: simple names of definitions that it touches.
     """
 
     id: str
@@ -46,6 +55,12 @@ class Demonstration:
     success: str
     failure: Failure | None = None
     origin: Origin = Origin.VALIDATED
+    trusted: bool = True
+    run_id: str = ""
+    commit: str = ""
+    created_at: datetime | None = None
+    paths: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +71,106 @@ class Insight:
         id: names it in the store.
         number: its place in the prompt, from 1; agents name it by that.
         text: the lesson.
+        revision: the event that wrote this text; an operation names it, so that a change in between is noticed.
     """
 
     id: str
     number: int
     text: str
+    revision: int = 0
+
+
+class OperationKind(StrEnum):
+    """What a summary may do to the insights (paper, Figure 8)."""
+
+    ADD = "ADD"
+    EDIT = "EDIT"
+    REMOVE = "REMOVE"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change to the insights of an agent.
+
+    Attributes:
+        kind: what is done.
+        text: the new lesson; "" for a REMOVE.
+        insight: what is edited or removed, as the summarizer saw it; None for an ADD.
+    """
+
+    kind: OperationKind
+    text: str = ""
+    insight: Insight | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a repair used what it recalled.
+
+    Attributes:
+        id: of an insight or a demonstration.
+        named: whether the agent said that it applied it; never said of demonstrations.
+    """
+
+    id: str
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PastRepair:
+    """A repair that memory recalls for localization.
+
+    Attributes:
+        paths: files that it changed.
+        detail: names it in reports.
+        similarity: how much its issue is like this one, 0..1.
+        functions: simple names of definitions that it changed.
+    """
+
+    paths: tuple[str, ...]
+    detail: str
+    similarity: float = 1.0
+    functions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What memory is asked with: the issue always, the newest failure if there is one (paper, A.1)."""
+    """What memory is asked with: the issue always, the newest failure if there is one (paper, A.1).
+
+    Attributes:
+        agent: who asks, of his own memory.
+        issue_id: never recalled itself.
+        issue: its text.
+        failure: the latest failed output and the feedback to it.
+        paths: files that the ranking suspects, best first; past fixes of the same files are nearer.
+    """
 
     agent: Agent
     issue_id: str
     issue: str
     failure: Failure | None = None
+    paths: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
         """Names the query in the journal."""
         failure = (self.failure.output, self.failure.feedback) if self.failure else ()
-        text = "\0".join((self.agent, self.issue_id, self.issue, *failure))
+        text = "\0".join((self.agent, self.issue_id, self.issue, *failure, *self.paths))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What memory has to say in one trial; empty means that the prompt doesn't mention memory."""
+    """What memory has to say in one trial; empty means that the prompt doesn't mention memory.
+
+    Attributes:
+        insights: all of the agent's, numbered from 1.
+        demonstrations: nearest first.
+        considered: how many entries were eligible.
+        audit: scores by id, and why what came near was left out; JSON values, for the journal.
+    """
 
     insights: tuple[Insight, ...] = ()
     demonstrations: tuple[Demonstration, ...] = ()
+    considered: int = 0
+    audit: Mapping[str, Any] = field(default_factory=dict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experepair.domain.issue import Issue
+from experepair.domain.memory import Use
 from experepair.domain.roles import Agent
 
 
@@ -42,6 +43,9 @@ class Trajectory:
         status: of the result.
         trials: of both agents, in the order of their ends.
         chosen: names of the reproduction and the patch that were chosen in the end.
+        uses: what was recalled from memory, each once.
+        models: that answered, "provider:name".
+        patch: the final one, as a diff; "" when there is none.
     """
 
     run_id: str
@@ -50,3 +54,6 @@ class Trajectory:
     status: str
     trials: tuple[Trial, ...]
     chosen: tuple[str, ...] = ()
+    uses: tuple[Use, ...] = ()
+    models: tuple[str, ...] = ()
+    patch: str = ""

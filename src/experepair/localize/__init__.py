@@ -11,7 +11,6 @@ from experepair.localize.config import FunctionWeights, RankingConfig, Weights
 from experepair.localize.executed import Observed
 from experepair.localize.history import History
 from experepair.localize.rank import Ranker, rank
-from experepair.localize.signals import PastRepair
 from experepair.localize.skeleton import skeleton
 from experepair.localize.source import Entry, GitSource, Source
 from experepair.localize.spans import render, spans
@@ -23,7 +22,6 @@ __all__ = [
     "GitSource",
     "History",
     "Observed",
-    "PastRepair",
     "Ranker",
     "RankingConfig",
     "Source",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from experepair.domain.memory import PastRepair
 from experepair.domain.place import Evidence, RankedFile, RankedFunction, Ranking, Span
 from experepair.localize.config import RankingConfig
 from experepair.localize.executed import NOTHING, Observed
 from experepair.localize.history import History
 from experepair.localize.languages import Kind
-from experepair.localize.signals import PastRepair, SignalFinder, Signals
+from experepair.localize.signals import SignalFinder, Signals
 from experepair.localize.source import Source
 
 DEFAULT = RankingConfig()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import log
 
 from experepair.domain.issue import Issue
+from experepair.domain.memory import PastRepair
 from experepair.domain.place import Evidence
 from experepair.localize.config import RankingConfig
 from experepair.localize.executed import Executed, Observed, executed_units
@@ -20,21 +21,6 @@ from experepair.localize.terms import count_terms, words_behind
 
 _LONG_FUNCTION = 200
 """Lines from which on a function counts as long as can be."""
-
-
-@dataclass(frozen=True, slots=True)
-class PastRepair:
-    """A repair that memory recalls.
-
-    Attributes:
-        paths: files that it changed.
-        detail: names it in reports.
-        similarity: how much its issue is like this one, 0..1.
-    """
-
-    paths: tuple[str, ...]
-    detail: str
-    similarity: float = 1.0
 
 
 @dataclass
@@ -168,5 +154,7 @@ class SignalFinder:
             for path in repair.paths:
                 file = self.index.position.get(path)
                 if file is not None:
-                    found.add("repair", file, repair.similarity / len(repair.paths), repair.detail, ())
+                    found.add(
+                        "repair", file, repair.similarity / len(repair.paths), repair.detail, repair.functions
+                    )
         return found

@@ -105,7 +105,9 @@ class Kit:
             entries.Recalled(
                 agent=agent,
                 query=query.digest,
+                considered=recalled.considered,
                 taken=(*(one.id for one in recalled.insights), *(one.id for one in recalled.demonstrations)),
+                data=dict(recalled.audit),
             )
         )
         return recalled

@@ -78,7 +78,7 @@ async def _localize(issue: Issue, kit: Kit, progress: Progress) -> None:
 
 async def _finish(issue: Issue, kit: Kit, progress: Progress, error: ExpeRepairError | None) -> Result:
     result = _publish(issue, kit, progress, error)
-    await kit.memory.learn(trajectory(kit.journal.entries, issue, result.chosen))
+    await kit.memory.learn(trajectory(kit.journal.entries, issue, result.chosen), {})
     return result
 
 
