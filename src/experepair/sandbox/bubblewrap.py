@@ -55,6 +55,7 @@ class BubblewrapSandbox:
         binds: more of the host to bind read-only, each at its own path.
         run_root: where staging folders are made.
         copies: ways of making the private copy, in order of preference; the first that works is taken.
+        network: leave the network open, for set-up only.
 
     Raises:
         SandboxUnavailable: on entering, when no way works.
@@ -72,6 +73,7 @@ class BubblewrapSandbox:
         binds: Sequence[Path] = (),
         run_root: Path | None = None,
         copies: Sequence[Copy] = tuple(Copy),
+        network: bool = False,
     ) -> None:
         self._tree = tree.resolve()
         self._mount_at = mount_at
@@ -81,6 +83,7 @@ class BubblewrapSandbox:
         self._binds = tuple(binds)
         self._run_root = run_root or default_run_root()
         self._copies = tuple(copies)
+        self._network = network
         root = os.getuid() == 0
         self._owner = Owner(UNPRIVILEGED_ID, UNPRIVILEGED_ID) if root else Owner(os.getuid(), os.getgid())
         self._resources = contextlib.ExitStack()
@@ -131,7 +134,7 @@ class BubblewrapSandbox:
         sweep(self._run_root)
         self._folder = self._resources.enter_context(RunFolder(self._run_root)).path
         try:
-            write_etc(self._folder / "etc", whole=self._rootfs is None)
+            write_etc(self._folder / "etc", whole=self._rootfs is None, network=self._network)
             prepare_tree(self._tree, self._owner)
             shown = pieces(
                 self._interpreter,
@@ -152,6 +155,7 @@ class BubblewrapSandbox:
             pieces=tuple(shown),
             system=system_pieces(),
             nested="--disable-userns" not in _options(str(bwrap)),
+            network=self._network,
         )
 
     async def _choose(self) -> None:
@@ -177,12 +181,13 @@ class BubblewrapSandbox:
         """Why the present way doesn't work, found by using it; None when it does."""
         folder = f"experepair-{secrets.token_hex(4)}"
         # A folder is removed and made again: that is where some overlays fail.
+        routes = "/dev/null" if self._network else "/proc/net/route"
         proof = f"""
             rm -r {folder} && mkdir {folder} && test ! -e {folder}/old && echo new >{folder}/new || exit 11
             test ! -e {shlex.quote(str(self._folder))} || {{ echo "the home isn't hidden" >&2; exit 12; }}
             while read -r line; do
                 case $line in Iface*) ;; *) echo "the network isn't cut" >&2; exit 13 ;; esac
-            done </proc/net/route
+            done <{routes}
             cat {folder}/new"""
         try:
             done = await self._run(Command(("sh", "-c", proof)), {f"{folder}/old": b""}, Limits(time_s=60))

@@ -44,6 +44,7 @@ class Ground:
         pieces: the rest of what it sees.
         system: the host's programs, for what prepares its root.
         nested: whether this bwrap can't forbid nested user namespaces.
+        network: whether the command reaches the network: for set-up only.
     """
 
     bwrap: Path
@@ -55,6 +56,7 @@ class Ground:
     pieces: tuple[Piece, ...]
     system: tuple[Piece, ...]
     nested: bool
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,8 @@ def _mounts(ground: Ground, execution: Execution) -> str:
 def _inner(ground: Ground, execution: Execution, stage: _Stage) -> list[str]:
     argv = ["--unshare-all", "--unshare-user", "--uid", str(USER_ID), "--gid", str(USER_ID)]
     argv += ["--new-session", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    if ground.network:
+        argv.append("--share-net")
     if not ground.nested:
         argv.append("--disable-userns")
     places = {"/proc": ["--proc"], "/dev": ["--dev"]}

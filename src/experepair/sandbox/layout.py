@@ -21,6 +21,8 @@ _ETC = (
 
 _NOT_FROM_ROOTFS = {"dev", "home", "lost+found", "media", "mnt", "proc", "root", "run", "sys", "tmp"}
 
+RESOLVER = "resolv.conf"
+
 HOME = "/home/user"
 """Home of the command: private, empty, writable."""
 
@@ -50,7 +52,7 @@ class Piece:
     link: bool = False
 
 
-def write_etc(folder: Path, *, whole: bool) -> None:
+def write_etc(folder: Path, *, whole: bool, network: bool = False) -> None:
     """Make an /etc: one user, no names but localhost, and what programs need of the host's.
 
     It is copied once, since each bound file would cost every execution a millisecond.
@@ -58,11 +60,17 @@ def write_etc(folder: Path, *, whole: bool) -> None:
     Args:
         folder: is made, readable for everyone.
         whole: False leaves out the host's files, for a root that brings its own.
+        network: whether names are to be looked up as on the host.
     """
     folder.mkdir()
     folder.chmod(0o755)
     for name in _ETC if whole else ():
         _copy(Path("/etc", name), folder / name)
+    if network and Path("/etc", RESOLVER).exists():
+        (folder / RESOLVER).write_bytes(
+            Path("/etc", RESOLVER).read_bytes()
+        )  # often a link to what isn't shown
+        (folder / RESOLVER).chmod(0o644)
     for name, text in _ACCOUNTS.items():
         file = folder / name
         file.write_text(text, encoding="ascii")
@@ -117,8 +125,8 @@ def pieces(
         for entry in sorted(rootfs.iterdir()):
             if entry.name not in _NOT_FROM_ROOTFS:
                 _add_entry(found, entry, f"/{entry.name}")
-        for name in _ACCOUNTS:
-            if (rootfs / "etc" / name).is_file():
+        for name in (*_ACCOUNTS, RESOLVER):
+            if (rootfs / "etc" / name).is_file() and (etc / name).is_file():
                 add(Piece(f"/etc/{name}", str(etc / name)))
     for prefix in interpreter.prefixes:
         if rootfs is not None:

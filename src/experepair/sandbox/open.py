@@ -36,6 +36,7 @@ async def open_sandbox(
     rootfs: Path | None = None,
     binds: Sequence[Path] = (),
     run_root: Path | None = None,
+    network: bool = False,
 ) -> AsyncIterator[IsolatedSandbox]:
     """A sandbox over `tree`, for an `async with` block; it has been proved by running a command in it.
 
@@ -48,6 +49,7 @@ async def open_sandbox(
         rootfs: root file system to run in, instead of the host's programs.
         binds: more of the host to bind read-only, each at its own path.
         run_root: where staging folders are made; default below the user's cache folder.
+        network: leave the network open: for the set-up that the user asked for, and nothing else.
 
     Raises:
         SandboxUnavailable: it doesn't work here; the message says what to do.
@@ -65,7 +67,7 @@ async def open_sandbox(
             yield unisolated
         return
     sandbox = BubblewrapSandbox(
-        tree, mount_at, interpreter, limits, rootfs=rootfs, binds=binds, run_root=run_root
+        tree, mount_at, interpreter, limits, rootfs=rootfs, binds=binds, run_root=run_root, network=network
     )
     try:
         await sandbox.__aenter__()
