@@ -7,17 +7,34 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from experepair.errors import OutputError
-from experepair.journal.entries import Decided, Entry, Executed, Intent, Recalled, RunStarted, SentPart, Tried
+from experepair.journal.entries import (
+    Applied,
+    Consulted,
+    Decided,
+    Entry,
+    Executed,
+    Intent,
+    Learned,
+    PastRepairs,
+    Recalled,
+    RunStarted,
+    SentPart,
+    Tried,
+)
 from experepair.journal.reading import encode
+
+
+_LEFT_OUT = Executed | Decided | Tried | Recalled | Applied | PastRepairs | Consulted | Learned
+"""What a replay makes again by itself."""
 
 
 def distil(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """A copy that keeps replies, usage and hashes.
 
-    Prompts are reduced to role, key and digests; executions, decisions, trials and recalls are left out; of the
-    start only what doesn't tell about the machine is kept.
+    Prompts are reduced to role, key and digests; executions, decisions, trials and what concerns memory are left
+    out; of the start only what doesn't tell about the machine is kept.
     """
-    kept = (_bare(entry) for entry in entries if not isinstance(entry, Executed | Decided | Tried | Recalled))
+    kept = (_bare(entry) for entry in entries if not isinstance(entry, _LEFT_OUT))
     return tuple(entry.model_copy(update={"seq": seq}) for seq, entry in enumerate(kept))
 
 

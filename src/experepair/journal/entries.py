@@ -226,6 +226,56 @@ class Recalled(Record, frozen=True):
     """Ids of what went into the prompt."""
     data: dict[str, Any] = {}
     """Scores, and why what was left out was left out."""
+    parts: dict[str, tuple[str, ...]] = {}
+    """Ids by the digest (`SentPart.sha256`) of the part of a prompt that shows them: what was sent with such a part
+    is what a model has seen, also where a small window left some of it away."""
+    given: dict[str, Any] | None = None
+    """The insights and demonstrations themselves, as prompts show them; None when an earlier entry with this query
+    holds them. A resumed run is given the same again, whatever was learned meanwhile."""
+
+
+class Applied(Record, frozen=True):
+    """An agent said which insights it applied."""
+
+    kind: Literal["applied"] = "applied"
+    agent: str
+    where: str
+    """Name of the output ("S1", "P1.3"), or of the step."""
+    ids: tuple[str, ...]
+    """Of the insights that stand behind the numbers it named; numbers that no prompt showed are left out."""
+
+
+class PastRepairs(Record, frozen=True):
+    """Memory was asked where issues like this one were repaired, for localization."""
+
+    kind: Literal["past_repairs"] = "past_repairs"
+    repairs: tuple[dict[str, Any], ...] = ()
+
+
+class Consulted(Record, frozen=True):
+    """The insights that the summarizer saw; a resumed run shows the same again, so that it pays once."""
+
+    kind: Literal["consulted"] = "consulted"
+    insights: dict[str, tuple[dict[str, Any], ...]]
+    """By agent."""
+
+
+class Learned(Record, frozen=True):
+    """Memory was told of the run."""
+
+    kind: Literal["learned"] = "learned"
+    new: bool
+    """False when it knew the run already."""
+    demonstrations: tuple[str, ...] = ()
+    """Ids of those that were stored."""
+    operations: tuple[str, ...] = ()
+    """What was done to the insights, in words."""
+    dropped: tuple[str, ...] = ()
+    """Operations that were not applied, each with the reason."""
+    quarantined: bool = False
+    """Whether it waits to be accepted before it is recalled."""
+    failed: str = ""
+    """Why nothing could be learned, or no insights could be drawn; "" when all went well."""
 
 
 Entry = Annotated[
@@ -240,7 +290,11 @@ Entry = Annotated[
     | Executed
     | Decided
     | Tried
-    | Recalled,
+    | Recalled
+    | Applied
+    | PastRepairs
+    | Consulted
+    | Learned,
     Field(discriminator="kind"),
 ]
 """Any entry of a journal."""
