@@ -7,11 +7,10 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from experepair.localize.index.folder import Batch, SegmentFolder
 from experepair.localize.index.segment import Segment
-from experepair.localize.languages import suffixes
+from experepair.localize.log import Logged, read_log
 from experepair.localize.terms import count_terms
 from experepair.workspace.git import Git
 
@@ -23,11 +22,10 @@ _CHUNK = 200
 _MAX_FILES = 30
 """The changed lines of commits on more files say nothing about any of them, and may be many."""
 _MAX_DIFF = 200_000
-"""Characters of a commit's diff that are read."""
+"""Bytes of a commit's diff that are read."""
 _MAX_SEGMENTS = 8
 _MAX_MERGED_BYTES = 16 << 20
 
-_RECORD = re.compile(rb"^\x00([0-9a-f]{40,64})\n", re.MULTILINE)
 _OLD = re.compile(r"^(?:--- a/|rename from )(.*)$", re.MULTILINE)
 _NEW = re.compile(r"^(?:\+\+\+ b/|rename to )(.*)$", re.MULTILINE)
 _HUNK = re.compile(r"^@@ [^@\n]{1,80} @@ ?(.*)$", re.MULTILINE)
@@ -113,55 +111,25 @@ def read_commits(git: Git, commits: Sequence[str]) -> Iterator[Commit]:
     the history's bytes. Of others it is kept what they renamed. A merge has no difference of its own here:
     what it brought is in the commits it joined.
     """
-    reader = Git(
-        git.cwd,
-        (
-            *git.settings,
-            ("core.attributesFile", str(Path(__file__).with_name("gitattributes"))),
-            ("core.quotePath", "false"),
-            ("diff.renameLimit", "200"),
-        ),
-        {**git.env, "GIT_LITERAL_PATHSPECS": "0"},
-    )
     small = []
-    for commit, message, diff in _log(reader, commits, "--raw", "-M100%"):
-        lines = diff.splitlines()
+    for logged in read_log(git, commits, "--no-merges", "--raw", "-M100%"):
+        lines = os.fsdecode(logged.difference).splitlines()
         if len(lines) <= _MAX_FILES:
-            small.append(commit)
+            small.append(logged.id)
             continue
         renamed = [line.split("\t")[1:] for line in lines if line.count("\t") == 2]
         changes = tuple(Change(old, new) for old, new in renamed)
-        yield Commit(commit, _subject(message), message, changes if len(changes) > _MAX_FILES else ())
-    for commit, message, diff in _log(reader, small, "-p", "-U0", "-M"):
-        yield _parsed(commit, message, diff)
+        kept = changes if len(changes) > _MAX_FILES else ()
+        yield Commit(logged.id, logged.subject, logged.message, kept)
+    for logged in read_log(git, small, "--no-merges", "-p", "-U0", "-M"):
+        yield _parsed(logged)
 
 
-def _log(git: Git, commits: Sequence[str], *how: str) -> Iterator[tuple[str, str, str]]:
-    """Id, message and difference of commits that touch files in our languages."""
-    arguments = (
-        *("log", "--stdin", "--no-walk=unsorted", "--no-merges", *how, "--no-color", "--no-ext-diff"),
-        *("--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--format=%x00%H%n%s%n%b%x00"),
-        *("--", *(f"*{suffix}" for suffix in suffixes())),
-    )
-    if not commits:
-        return
-    output = git.run(*arguments, stdin="".join(f"{commit}\n" for commit in commits).encode())
-    starts = list(_RECORD.finditer(output))
-    for number, start in enumerate(starts):
-        end = starts[number + 1].start() if number + 1 < len(starts) else len(output)
-        message, _, diff = output[start.end() : end].partition(b"\x00")
-        shown = diff.strip(b"\n")[: None if "--raw" in how else _MAX_DIFF]
-        yield start[1].decode(), message.decode("utf-8", "replace"), os.fsdecode(shown)
-
-
-def _subject(message: str) -> str:
-    return message.partition("\n")[0][:200]
-
-
-def _parsed(commit: str, message: str, diff: str) -> Commit:
+def _parsed(logged: Logged) -> Commit:
+    diff = os.fsdecode(logged.difference[:_MAX_DIFF])
     files = _FILE.split(diff)[1:]
     changes = tuple(change for change in map(_change, files) if change is not None)
-    return Commit(commit, _subject(message), message, changes, "\n".join(_CHANGED.findall(diff)))
+    return Commit(logged.id, logged.subject, logged.message, changes, "\n".join(_CHANGED.findall(diff)))
 
 
 def _change(file: str) -> Change | None:
