@@ -1,0 +1,1 @@
+"""Semantic memory: how insights change (paper, 3.3.1)."""
