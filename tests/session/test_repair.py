@@ -157,7 +157,59 @@ def test_places_are_asked_for_when_the_chosen_files_are_too_long_to_be_shown_who
     )
     assert [request.role for request in scripted.asked].count(Role.LOCALIZE) == 2
     assert result.places is not None
-    assert result.places.spans == ("toy/stats.py:9-11 mean",)
+    assert result.places.spans == ("toy/stats.py:4-11 mean",)  # total is executed
     shown = next(request.prompt for request in scripted.asked if request.role is Role.PATCH).user
-    assert "lines 1-8 are not shown" in shown
+    assert "lines 1-3 are not shown" in shown
     assert "def mean(values):" in shown
+
+
+_DEEP = '''
+
+def first(value):
+    return second(value)
+
+
+def second(value):
+    """Deeper than where the issue shows it."""
+    return 1 / value
+'''
+
+
+def test_functions_that_the_reproduction_executes_are_shown_although_the_agent_did_not_choose_them(
+    repo: Path, tmp_path: Path
+) -> None:
+    filler = "".join(
+        f"\n\ndef filler_{number}(value):\n    return value + {number}\n" for number in range(900)
+    )
+    (repo / "toy" / "stats.py").write_text(
+        toy.STATS.replace("total(values) / len(values)", "deep.first(len(values))").replace(
+            '"""Small statistics."""', '"""Small statistics."""\n\nfrom toy import deep'
+        )
+        + filler
+    )
+    (repo / "toy" / "deep.py").write_text(filler + _DEEP + filler.replace("filler", "other"))
+    toy.git(repo, "add", "--all")
+    toy.git(repo, "commit", "--quiet", "--message=deeper")
+    scripted = toy.model()
+    result = repair(repo, toy.ISSUE, out=tmp_path / "out", replay=scripted, python=sys.executable)
+    prompt = next(request.prompt.user for request in scripted.asked if request.role == "patch")
+    assert "def mean(values)" in prompt
+    assert "def second(value)" in prompt
+    assert "filler_500" not in prompt
+    assert result.places is not None
+    assert any("second" in span or "first" in span for span in result.places.spans)
+    entries = [json.loads(line) for line in (tmp_path / "out" / "journal.jsonl").read_text().splitlines()]
+    added = [entry for entry in entries if entry["kind"] == "decided" and "executed" in entry["what"]]
+    assert len(added) == 1
+
+    without = toy.model()
+    repair(
+        repo,
+        toy.ISSUE,
+        out=tmp_path / "without",
+        replay=without,
+        python=sys.executable,
+        repair={"trace_time_s": 0},
+    )
+    prompt = next(request.prompt.user for request in without.asked if request.role == "patch")
+    assert "def second(value)" not in prompt

@@ -9,6 +9,9 @@ from math import sqrt
 from experepair.localize.index.view import Index
 from experepair.localize.languages import Kind
 
+EXECUTED = "executed"
+"""Kind of this evidence."""
+
 Lines = Mapping[str, Set[int]]
 """Numbers of executed lines, from 1, by path relative to the tree."""
 

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from uuid import uuid4
 
 import experepair
 from experepair.domain.issue import Issue
+from experepair.domain.place import Ranking
 from experepair.errors import UsageError
 from experepair.folders import cache_folder
 from experepair.journal.entries import Entry, RunStarted
@@ -19,8 +20,10 @@ from experepair.journal.journal import Journal
 from experepair.llm.ledger import Ledger
 from experepair.llm.model import Model
 from experepair.llm.roles import Models
+from experepair.localize.config import RankingConfig
+from experepair.localize.executed import NOTHING, Observed
 from experepair.localize.history import History
-from experepair.localize.rank import rank
+from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
 from experepair.memory.memory import Memory, NoMemory
 from experepair.sandbox.interpreter import find_interpreter
@@ -30,7 +33,7 @@ from experepair.sandbox.open import open_sandbox
 from experepair.session.environment import examine
 from experepair.session.out import open_journal
 from experepair.session.settings import Settings
-from experepair.steps.kit import Kit
+from experepair.steps.kit import Kit, Rank
 from experepair.testing.framework import recognise
 from experepair.workspace.checkout import Checkout, checkout
 from experepair.workspace.repository import Repository
@@ -114,7 +117,7 @@ async def opened(
             checkout=tree,
             memory=job.memory or NoMemory(),
             journal=journal,
-            rank=lambda text: rank(text, files, history=history),
+            rank=_ranking(files, history),
             framework=recognise(tree.files(), tree.read, settings.test_command or ""),
             python_version=environment.python_version,
             import_error=environment.import_error,
@@ -132,6 +135,16 @@ async def opened(
             ),
         )
         yield kit
+
+
+def _ranking(files: GitSource, history: History) -> Rank:
+    """Opens the index when it is first asked, and keeps it for the next time."""
+    opened_index = cache(lambda: Ranker(files, history, RankingConfig()))
+
+    def rank(issue_text: str, observed: Observed = NOTHING, /) -> Ranking:
+        return opened_index().rank(issue_text, observed=observed)
+
+    return rank
 
 
 def _dirty(job: Job, repository: Repository) -> tuple[str, ...]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from experepair.domain.command import NO_CHANGES, Changes
+from experepair.domain.command import NO_CHANGES, Changes, Command
 from experepair.domain.outcome import Outcome
+from experepair.localize.executed import Lines
 from experepair.steps import cases
 from experepair.steps.cases import CaseRun, Script
 from experepair.steps.existing import with_tests_restored
 from experepair.steps.kit import Kit
+from experepair.steps.observe import traced
 from experepair.testing.framework import Framework
 
 SCRIPT_NAME = "experepair_{name}.py"
@@ -32,6 +35,10 @@ class Check(Protocol):
 
     async def run(self, kit: Kit, changes: Changes = NO_CHANGES) -> CaseRun:
         """Run it on a private copy of the tree with `changes` laid over."""
+        ...
+
+    async def trace(self, kit: Kit) -> Mapping[str, Lines]:
+        """A line in each function that each of its tests calls on the untouched code; empty if that can't be told."""
         ...
 
 
@@ -58,6 +65,11 @@ class ScriptCheck:
         laid = {**changes, self.path: self.script.source.encode("utf-8", "surrogatepass")}
         completed = await kit.run(command, laid, purpose=f"script {self.name}")
         return cases.read_run(completed, token)
+
+    async def trace(self, kit: Kit) -> Mapping[str, Lines]:
+        """Run the script once more, with the calls noted."""
+        laid = {self.path: self.script.source.encode("utf-8", "surrogatepass")}
+        return await traced(Command(("{python}", "-I", self.path)), self.path, laid, kit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,3 +102,7 @@ class ExistingTest:
         }
         finished = run.finished and bool(results)
         return CaseRun(results, reasons, len(results), finished, completed.exit_code, run.output)
+
+    async def trace(self, kit: Kit) -> Mapping[str, Lines]:
+        """Run the test once more, with the calls noted, if its runner is a Python program."""
+        return await traced(self.framework.single(self.node_id).command, "test", NO_CHANGES, kit)

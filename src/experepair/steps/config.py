@@ -37,6 +37,12 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """When the chosen files together are shorter than this, they are shown whole and no places are asked for."""
     span_tokens: int = Field(default=16000, ge=500)
     """Tokens of code that the patch agent works on."""
+    trace_time_s: float = Field(default=60.0, ge=0)
+    """Wall time of the run in which the calls of the reproduction are noted, in seconds; 0 leaves it out."""
+    executed_functions: int = Field(default=8, ge=0)
+    """Functions that the reproduction executes and the ranking puts first, shown beside the agent's choice; 0 means none."""
+    executed_tokens: int = Field(default=4000, ge=0)
+    """Tokens of these functions at most."""
     output_chars: int = Field(default=6000, ge=500)
     """Characters of one execution's output in a prompt: head and tail."""
     existing_tests: int = Field(default=6, ge=0)

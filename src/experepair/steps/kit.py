@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
 from experepair.domain.issue import Issue
@@ -18,12 +18,21 @@ from experepair.domain.trajectory import Trial
 from experepair.journal import entries
 from experepair.journal.journal import Journal
 from experepair.llm.roles import Models
+from experepair.localize.executed import NOTHING, Observed
 from experepair.memory.memory import Memory
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
 from experepair.testing.framework import Framework
 from experepair.workspace.checkout import Checkout
+
+
+class Rank(Protocol):
+    """Finds suspicious files without a model."""
+
+    def __call__(self, issue_text: str, observed: Observed = NOTHING, /) -> Ranking:
+        """Rank by the issue, and by what its reproduction executed once there is one."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Kit:
     checkout: Checkout
     memory: Memory
     journal: Journal
-    rank: Callable[[str], Ranking]
+    rank: Rank
     framework: Framework | None = None
     python_version: str = "3"
     import_error: str = ""

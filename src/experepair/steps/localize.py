@@ -11,6 +11,7 @@ from experepair.domain.issue import Issue
 from experepair.domain.place import RankedFile, Ranking, Span
 from experepair.domain.roles import Agent, Role
 from experepair.llm.fit import estimate_tokens
+from experepair.localize.executed import EXECUTED, Observed
 from experepair.localize.skeleton import skeleton
 from experepair.localize.spans import render as render_spans
 from experepair.localize.spans import spans as grow
@@ -33,12 +34,14 @@ class Places:
     Attributes:
         ranking: of files and functions, found without a model.
         files: what the agent chose of it, best first.
-        spans: what is shown to it.
+        chosen: what it chose in these files.
+        spans: what is shown to it: the choices grown to definitions with their neighbours.
         code: these spans as prompts show them.
     """
 
     ranking: Ranking
     files: tuple[str, ...]
+    chosen: tuple[Span, ...]
     spans: tuple[Span, ...]
     code: str
 
@@ -59,16 +62,64 @@ async def localize(issue: Issue, kit: Kit) -> Places:
     files = await _choose_files(issue, ranking, kit)
     read, budget = kit.checkout.read, kit.config.span_tokens
     if sum(_tokens(path, kit) for path in files) <= kit.config.whole_tokens:
-        spans = grow([Span(path, 0, 0) for path in files], read, max_tokens=budget)
+        chosen = tuple(Span(path, 0, 0) for path in files)
     else:
         chosen = await _choose_places(issue, ranking, files, kit)
-        spans = grow(chosen, read, max_tokens=budget) or grow(_best(ranking, files), read, max_tokens=budget)
+        if not grow(chosen, read, max_tokens=budget):
+            chosen = _best(ranking, files)
+    return _shown(ranking, files, chosen, kit)
+
+
+async def sharpen(issue: Issue, places: Places, seen: Observed, kit: Kit) -> Places:
+    """Rank again by what the reproduction executed; show what it puts first beside what the agent chose.
+
+    The agent's choice stays, and comes first in the budget. The file that the new ranking puts first is added when the agent
+    left it out, and the best of the executed functions are. No model is asked (docs/decisions/0006-executed-functions.md).
+    """
+    if not seen.failing or not kit.config.executed_functions:
+        return places
+    ranking = await asyncio.to_thread(kit.rank, issue.text, seen)
+    added = _executed(ranking, places, kit)
+    missed = [file.path for file in ranking.files[:1] if file.path not in places.files]
+    kit.decide(
+        "localize",
+        f"{len(added)} executed functions added, {len(missed)} files",
+        functions=[span.label for span in added],
+        files=missed,
+        confidence=ranking.confidence,
+    )
+    return _shown(ranking, (*places.files, *missed), (*places.chosen, *added), kit)
+
+
+def _executed(ranking: Ranking, places: Places, kit: Kit) -> list[Span]:
+    """The executed functions that the ranking puts first, as many as their budget holds; those that are shown cost nothing."""
+    functions = [one for file in ranking.files for one in file.functions]
+    executed = [one for one in functions if any(item.kind == EXECUTED for item in one.evidence)]
+    best = sorted(executed, key=lambda one: -one.score)[: kit.config.executed_functions]
+    added: list[Span] = []
+    left = kit.config.executed_tokens
+    for span in (one.span for one in best):
+        if any(
+            shown.path == span.path and shown.start <= span.start and span.end <= shown.end
+            for shown in places.spans
+        ):
+            continue
+        cost = estimate_tokens(render_spans([span], kit.checkout.read))
+        if cost <= left:
+            added.append(span)
+            left -= cost
+    return added
+
+
+def _shown(ranking: Ranking, files: tuple[str, ...], chosen: tuple[Span, ...], kit: Kit) -> Places:
+    read = kit.checkout.read
+    spans = grow(chosen, read, max_tokens=kit.config.span_tokens)
     kit.decide(
         "localize",
         f"{len(spans)} spans in {len({span.path for span in spans})} files",
         spans=[span.label for span in spans],
     )
-    return Places(ranking, files, spans, render_spans(spans, read))
+    return Places(ranking, files, chosen, spans, render_spans(spans, read))
 
 
 async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, ...]:
@@ -146,9 +197,9 @@ def _outline(file: RankedFile, kit: Kit, tokens: int) -> str:
     return skeleton(file.path, kit.checkout.read(file.path) or b"", max_tokens=tokens, best=best)
 
 
-def _best(ranking: Ranking, files: Sequence[str]) -> list[Span]:
+def _best(ranking: Ranking, files: Sequence[str]) -> tuple[Span, ...]:
     """The best functions of the chosen files; a file without ranked functions as a whole, last."""
     by_path = {file.path: file for file in ranking.files}
     functions = [one for path in files if path in by_path for one in by_path[path].functions]
     best = [one.span for one in sorted(functions, key=lambda one: -one.score)]
-    return [*best, *(Span(path, 0, 0) for path in files)]
+    return (*best, *(Span(path, 0, 0) for path in files))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from experepair.domain.edit import Unparsed
 from experepair.domain.issue import Issue
@@ -12,12 +12,15 @@ from experepair.domain.memory import Failure
 from experepair.domain.roles import Agent, Role
 from experepair.domain.trajectory import Trial
 from experepair.errors import UsageError
+from experepair.localize.executed import NOTHING, Observed
 from experepair.prompts.loader import render
 from experepair.steps.cases import CaseRun, Script, is_cut, parse_script
 from experepair.steps.checks import SCRIPT_NAME, Check, ExistingTest, ScriptCheck
+from experepair.steps.concurrently import both
 from experepair.steps.excerpts import similar_tests
 from experepair.steps.feedback import clip
 from experepair.steps.kit import Kit
+from experepair.steps.observe import observed
 from experepair.steps.replies import read_applied, read_verdict
 
 _MISSING_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)")
@@ -33,6 +36,7 @@ class Reproduction:
         reasons: why the judge holds the failure to be the issue's; empty for a test that the user named.
         trials: scripts written until this one was valid.
         output: the baseline's output as prompts and report show it.
+        observed: what it executes on the untouched code, for the ranking.
     """
 
     check: Check
@@ -40,6 +44,7 @@ class Reproduction:
     reasons: str
     trials: int
     output: str
+    observed: Observed = field(default=NOTHING, repr=False)
 
     @property
     def source(self) -> str:
@@ -123,17 +128,18 @@ async def _examine(
     if error := _invalid(run, check.script, kit):
         return f"{error}\n\n{shown}", None
     prompt = render("judge", issue=issue, script=check.source, output=shown)
-    verdict = read_verdict((await kit.models.reply(Role.JUDGE, prompt)).text)
+    reply, traces = await both(kit.models.reply(Role.JUDGE, prompt), check.trace(kit))
+    verdict, seen = read_verdict(reply.text), observed(traces, run)
     if isinstance(verdict, Unparsed):
         # The script has proved to fail by execution; a judge who can't be read doesn't undo that.
         kit.decide(
             "reproduce", "the judge's reply could not be read; the failure counts", reason=verdict.reason
         )
-        return shown, Reproduction(check, run, f"({verdict.reason})", number, shown)
+        return shown, Reproduction(check, run, f"({verdict.reason})", number, shown, seen)
     kit.decide("reproduce", f"judge: {'yes' if verdict.agrees else 'no'}", reasons=verdict.reasons)
     if not verdict.agrees:
         return f"A judge does not accept it: {clip(verdict.reasons, 2000)}\n\n{shown}", None
-    return shown, Reproduction(check, run, verdict.reasons, number, shown)
+    return shown, Reproduction(check, run, verdict.reasons, number, shown, seen)
 
 
 async def existing_reproduction(node_id: str, kit: Kit) -> Reproduction:
@@ -153,7 +159,7 @@ async def existing_reproduction(node_id: str, kit: Kit) -> Reproduction:
     if not run.fails:
         what = "passes" if run.finished else "could not be run"
         raise UsageError(f"the failing test {node_id!r} {what} on the commit under repair:\n{shown}")
-    return Reproduction(check, run, "", 0, shown)
+    return Reproduction(check, run, "", 0, shown, observed(await check.trace(kit), run))
 
 
 def _in_repository(module: str, kit: Kit) -> bool:

@@ -13,7 +13,7 @@ from experepair.steps.concurrently import both
 from experepair.steps.existing import ExistingTests
 from experepair.steps.generate import generate
 from experepair.steps.kit import Kit
-from experepair.steps.localize import localize
+from experepair.steps.localize import localize, sharpen
 from experepair.steps.progress import Progress
 from experepair.steps.report import publish
 from experepair.steps.reproduce import existing_reproduction, reproduce
@@ -54,6 +54,8 @@ async def _steps(issue: Issue, kit: Kit, progress: Progress) -> None:
     reproduction, places = progress.reproduction, progress.places
     if places is None:
         return
+    if reproduction is not None:
+        places = progress.places = await sharpen(issue, places, reproduction.observed, kit)
     existing = progress.existing = ExistingTests.start(issue, places.files, kit)
     try:
         with kit.stage("generate"):
