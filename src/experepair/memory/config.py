@@ -55,3 +55,16 @@ class RecallConfig(BaseModel, frozen=True, extra="forbid"):
     """PROVIDER:NAME of the model behind `embedding` and `hybrid`, as in openai:text-embedding-3-small."""
     embedding_base_url: str | None = None
     """Where that model is served with OpenAI's API; None means the provider's own address."""
+
+
+class LearnConfig(BaseModel, frozen=True, extra="forbid"):
+    """What is learned at the end of a repair."""
+
+    most_insights: int = Field(default=15, ge=0)
+    """Insights an agent and repository keeps; the least recently used leaves first (paper: 15). 0 keeps none."""
+    most_operations: int = Field(default=4, ge=0)
+    """Operations on insights an agent and repair (paper: 4); 0 leaves the summary out."""
+    insight_chars: int = Field(default=600, ge=50)
+    """Characters of an insight; a longer one is dropped."""
+    trajectory_tokens: int = Field(default=16000, ge=1000)
+    """Tokens of the repair's record that the summarizing model is shown; long outputs are cut in the middle."""
