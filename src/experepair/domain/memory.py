@@ -12,6 +12,10 @@ from typing import Any
 from experepair.domain.roles import Agent
 
 
+TESTS_FOLLOW = "# The tests that came with it:\n"
+"""Stands in the success of a mined or human fix between its source and its tests, at the beginning of a line."""
+
+
 class Origin(StrEnum):
     """Where a demonstration comes from; only `VALIDATED` ones were proved by execution."""
 
@@ -37,7 +41,7 @@ class Demonstration:
         agent: whose memory it is from.
         issue_id: the issue it was learned from.
         issue: that issue's text.
-        success: the script or patch that worked.
+        success: the script or patch that worked; after `TESTS_FOLLOW` the changed tests, if it was mined or human.
         failure: what was tried before, and the feedback to it.
         origin: how far it can be trusted.
         trusted: whether its source was; others are capped in any recall, also once they are accepted.
@@ -61,6 +65,23 @@ class Demonstration:
     created_at: datetime | None = None
     paths: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The success without the tests that came with it."""
+        return self._parts[0]
+
+    @property
+    def tests(self) -> str:
+        """The tests that came with a mined or human fix; "" when there are none."""
+        return self._parts[1]
+
+    @property
+    def _parts(self) -> tuple[str, str]:
+        if self.origin is Origin.VALIDATED:
+            return self.success, ""
+        source, _, tests = self.success.partition(TESTS_FOLLOW)
+        return source, tests
 
 
 @dataclass(frozen=True, slots=True)
