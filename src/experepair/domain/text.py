@@ -20,3 +20,17 @@ def visible(text: str) -> str:
 def encodable(text: str) -> str:
     """The text with lone surrogates as escapes, so that it can be written as UTF-8; nothing else changes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def clip(text: str, most: int) -> str:
+    """At most about `most` characters: the first third and the last two thirds, cut at lines where possible.
+
+    The end says more than the beginning: errors and summaries stand there.
+    """
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 3], text[-(most - most // 3) :]
+    head = head[: head.rfind("\n") + 1] or head
+    tail = tail[tail.find("\n") + 1 :] or tail
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head.rstrip()}\n[... {left_out} characters left out ...]\n{tail}"

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from experepair.domain.memory import Recalled
+from experepair.domain.roles import Agent
 from experepair.domain.text import visible
 from experepair.llm.request import Cut, Part, Prompt
 
@@ -33,20 +34,24 @@ _SPLIT = "\x1e"
 _TAGS = "issue|code|insights|demonstration|output|candidate"
 _CLOSING = re.compile(rf"<(/\s*(?:{_TAGS})\b)", re.IGNORECASE)
 _BACKTICKS = re.compile(r"`+")
+_NOTHING = Recalled()
+TASKS = {Agent.TEST: "script", Agent.PATCH: "patch"}
+"""What each agent writes, in words."""
 
 
-def render(name: str, **values: object) -> Prompt:
+def render(name: str, *, recalled: Recalled = _NOTHING, agent_task: str = "", **values: object) -> Prompt:
     """Fill in the template of a task.
 
     Args:
         name: file name without its ending; its blocks are the parts of the prompt.
-        values: what the template's first line says it needs; a name that is missing is an error. `recalled`
-            defaults to an empty memory, which adds nothing to the prompt.
+        recalled: from memory; an empty one adds nothing to the prompt.
+        agent_task: what the agent writes, "script" or "patch".
+        values: what the template's first line says it needs; a name that is missing is an error.
 
     Returns:
         The prompt, its parts in the order of `PARTS`, empty ones left out.
     """
-    values = {"recalled": Recalled(), "split": _SPLIT, **values}
+    values = {"recalled": recalled, "agent_task": agent_task, "split": _SPLIT, **values}
     environment = _environment()
     template = environment.get_template(f"{name}.md.j2")
     context = template.new_context(values)
@@ -54,13 +59,30 @@ def render(name: str, **values: object) -> Prompt:
     for part, cut in PARTS.items():
         if part in template.blocks:
             text = "".join(template.blocks[part](context))
-        elif part in ("issue", "memory"):
-            text = environment.get_template(f"{part}.md.j2").render(values)
+        elif part == "issue":
+            text = environment.get_template("issue.md.j2").render(values)
+        elif part == "memory":
+            parts.extend(shown for shown, _ in remembered(recalled, agent_task))
+            continue
         else:
             continue
         pieces = (piece.strip("\n") for piece in text.split(_SPLIT))
         parts.extend(Part(part, piece, cut) for piece in pieces if piece)
     return Prompt(environment.get_template("system.md.j2").render().strip("\n"), tuple(parts))
+
+
+def remembered(recalled: Recalled, agent_task: str) -> list[tuple[Part, tuple[str, ...]]]:
+    """What memory adds to a prompt: all insights as one part, then each demonstration, with the ids that each part shows."""
+    environment, parts = _environment(), list[tuple[Part, tuple[str, ...]]]()
+    if recalled.insights:
+        text = environment.get_template("insights.md.j2").render(insights=recalled.insights)
+        parts.append((Part("memory", text.strip("\n"), _DROP), tuple(one.id for one in recalled.insights)))
+    for one in recalled.demonstrations:
+        text = environment.get_template("demonstration.md.j2").render(
+            demonstration=one, agent_task=agent_task
+        )
+        parts.append((Part("memory", text.strip("\n"), _DROP), (one.id,)))
+    return parts
 
 
 def prose(text: str) -> str:
@@ -91,5 +113,5 @@ def _environment() -> ImmutableSandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(prose=prose, code=code)
+    environment.filters.update(prose=prose, code=code, line=lambda text: " ".join(text.split()))
     return environment

@@ -18,7 +18,7 @@ from experepair.steps.cases import CaseRun, Script, is_cut, parse_script
 from experepair.steps.checks import SCRIPT_NAME, Check, ExistingTest, ScriptCheck
 from experepair.steps.concurrently import both
 from experepair.steps.excerpts import similar_tests
-from experepair.steps.feedback import clip
+from experepair.domain.text import clip
 from experepair.steps.kit import Kit
 from experepair.steps.observe import observed
 from experepair.steps.replies import read_applied, read_verdict

@@ -17,7 +17,7 @@ from experepair.steps.cases import CaseRun, parse_script
 from experepair.steps.checks import ScriptCheck
 from experepair.steps.concurrently import all_of, both
 from experepair.steps.existing import ExistingTests
-from experepair.steps.feedback import clip
+from experepair.domain.text import clip
 from experepair.steps.generate import Sample, answered, assess_all
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
