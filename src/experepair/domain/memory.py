@@ -187,7 +187,7 @@ class Recalled:
     Attributes:
         insights: all of the agent's, numbered from 1.
         demonstrations: nearest first.
-        considered: how many entries were eligible.
+        considered: how many demonstrations the memory of this agent and repository holds.
         audit: scores by id, and why what came near was left out; JSON values, for the journal.
     """
 

@@ -70,9 +70,7 @@ class Bounds:
     before: datetime | None = None
     bar_near_duplicates: bool = False
 
-    def refusal(
-        self, issue_id: str, origin: Origin, commit: str, created_at: datetime | None
-    ) -> str:
+    def refusal(self, issue_id: str, origin: Origin, commit: str, created_at: datetime | None) -> str:
         """Why a demonstration is not eligible; "" if it is. Near-duplicates are told by `Shingles`."""
         if issue_id and issue_id == self.issue_id:
             return "same issue"
