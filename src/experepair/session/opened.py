@@ -30,7 +30,7 @@ from experepair.sandbox.interpreter import find_interpreter
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.normalise import normalise
 from experepair.sandbox.open import open_sandbox
-from experepair.session.environment import examine
+from experepair.session.environment import examine, prepare
 from experepair.session.out import open_journal
 from experepair.session.settings import Settings
 from experepair.steps.kit import Kit, Rank
@@ -85,17 +85,17 @@ async def opened(
             checkout, repository, commit, cache_folder() / "checkouts", job.include_dirty
         )
         interpreter = find_interpreter(repository.root, settings.python, rootfs=settings.rootfs)
-        sandbox = await stack.enter_async_context(
-            open_sandbox(
-                settings.sandbox,
-                tree=tree.root,
-                mount_at=repository.root,
-                interpreter=interpreter,
-                limits=settings.limits,
-                rootfs=settings.rootfs,
-            )
+        opening = partial(
+            open_sandbox,
+            settings.sandbox,
+            mount_at=repository.root,
+            limits=settings.limits,
+            rootfs=settings.rootfs,
         )
         journal = stack.enter_context(open_journal(out, resume=job.resume))
+        ground = await prepare(tree, repository, interpreter, settings, opening, tell)
+        interpreter = ground.interpreter
+        sandbox = await stack.enter_async_context(opening(tree=ground.tree, interpreter=interpreter))
         run_id = _begin(journal, tree, issue, settings)
         if observer is not None:
             journal.subscribe(observer)
@@ -104,12 +104,15 @@ async def opened(
             journal,
             partial(normalise, root=str(repository.root), interpreter=interpreter),
             max_parallel=settings.max_parallel or None,
-            scope=f"{tree.tree_id} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}",
+            scope=f"{tree.tree_id} {ground.layers} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}",
         )
         models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
         files = GitSource(tree.root, shared_with=repository.root)
         history = History(repository.root, commit)
-        environment = await examine(journalled, tree, repository.root)
+        framework = recognise(tree.files(), tree.read, settings.test_command or "")
+        environment = await examine(journalled, tree, repository.root, ground.surroundings, framework)
+        if settings.preflight:
+            environment.preflight.refuse()
         kit = Kit(
             run_id=run_id,
             models=models,
@@ -118,7 +121,7 @@ async def opened(
             memory=job.memory or NoMemory(),
             journal=journal,
             rank=_ranking(files, history),
-            framework=recognise(tree.files(), tree.read, settings.test_command or ""),
+            framework=framework,
             python_version=environment.python_version,
             import_error=environment.import_error,
             env=environment.variables,
@@ -131,6 +134,7 @@ async def opened(
                 *tree.notes,
                 *interpreter.notes,
                 *sandbox.isolation.notes,
+                *ground.notes,
                 *environment.notes,
             ),
         )

@@ -20,6 +20,9 @@ from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
 
+SETUP_LIMITS = Limits(time_s=1800, processes=1024, disk_mb=4096, memory_mb=0, output_kb=512)
+"""What a set-up may use, unless the user says otherwise."""
+
 REPOSITORY_FILE = "experepair.toml"
 """Settings that a repository brings with it."""
 
@@ -57,6 +60,16 @@ class Settings(BaseSettings):
     """Interpreter that the scripts and tests run on."""
     rootfs: Path | None = None
     """Root file system that the commands run in, instead of this machine's."""
+    setup: str | None = None
+    """Command that makes the checkout ready, run once a commit and environment in the sandbox."""
+    setup_network: bool = False
+    """Whether the set-up, and nothing else, reaches the network."""
+    setup_limits: Limits = SETUP_LIMITS
+    """What the set-up may use."""
+    build_products: bool = False
+    """Whether untracked build products of the checkout are laid under the private tree."""
+    preflight: bool = True
+    """Whether a repair is refused when tests wouldn't import the private tree; False notes it only."""
     test_command: str | None = None
     """How existing tests are run, with {files} where the test files go."""
     max_parallel: int = Field(default=0, ge=0)
