@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import experepair
 from experepair.domain.issue import Issue
+from experepair.domain.memory import PastRepair
 from experepair.domain.place import Ranking
 from experepair.errors import UsageError
 from experepair.folders import cache_folder
@@ -92,10 +93,10 @@ async def opened(
             limits=settings.limits,
             rootfs=settings.rootfs,
         )
-        journal = stack.enter_context(open_journal(out, resume=job.resume))
         ground = await prepare(tree, repository, interpreter, settings, opening, tell)
         interpreter = ground.interpreter
         sandbox = await stack.enter_async_context(opening(tree=ground.tree, interpreter=interpreter))
+        journal = stack.enter_context(open_journal(out, resume=job.resume))
         run_id = _begin(journal, tree, issue, settings)
         if observer is not None:
             journal.subscribe(observer)
@@ -133,8 +134,8 @@ async def opened(
                 *_dirty(job, repository),
                 *tree.notes,
                 *interpreter.notes,
-                *sandbox.isolation.notes,
                 *ground.notes,
+                *sandbox.isolation.notes,
                 *environment.notes,
             ),
         )
@@ -145,8 +146,10 @@ def _ranking(files: GitSource, history: History) -> Rank:
     """Opens the index when it is first asked, and keeps it for the next time."""
     opened_index = cache(lambda: Ranker(files, history, RankingConfig()))
 
-    def rank(issue_text: str, observed: Observed = NOTHING, /) -> Ranking:
-        return opened_index().rank(issue_text, observed=observed)
+    def rank(
+        issue_text: str, observed: Observed = NOTHING, past_repairs: Sequence[PastRepair] = (), /
+    ) -> Ranking:
+        return opened_index().rank(issue_text, past_repairs, observed)
 
     return rank
 

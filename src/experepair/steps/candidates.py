@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from experepair.domain.candidate import Candidate
 from experepair.domain.command import Changes, Command
-from experepair.steps.cases import CaseRun
 from experepair.domain.text import clip
+from experepair.steps.cases import CaseRun
 from experepair.steps.kit import Kit
 from experepair.steps.reproduce import Reproduction
 from experepair.steps.target import source

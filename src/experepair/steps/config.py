@@ -43,6 +43,10 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Functions that the reproduction executes and the ranking puts first, shown beside the agent's choice; 0 means none."""
     executed_tokens: int = Field(default=4000, ge=0)
     """Tokens of these functions at most."""
+    memory_tokens: int = Field(default=12000, ge=0)
+    """Tokens of insights and demonstrations in one prompt at most; 0 leaves memory out of prompts."""
+    demonstration_tokens: int = Field(default=4000, ge=0)
+    """Tokens of one demonstration; a longer one is cut in the middle, but never in the changed lines of a diff."""
     output_chars: int = Field(default=6000, ge=500)
     """Characters of one execution's output in a prompt: head and tail."""
     existing_tests: int = Field(default=6, ge=0)

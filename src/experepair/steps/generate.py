@@ -18,6 +18,7 @@ from experepair.steps.concurrently import all_of
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
 from experepair.steps.progress import Progress
+from experepair.steps.remember import applied, recall, suspects
 from experepair.steps.replies import read_applied
 from experepair.steps.reproduce import Reproduction
 
@@ -41,10 +42,13 @@ async def generate(
     """
     failed: list[Assessed] = []
     for number in range(1, (kit.config.rounds if reproduction else 1) + 1):
-        recalled = await kit.recall(Agent.PATCH, issue, _newest(failed))
+        paths = suspects(kit, places.ranking, places.files)
+        recalled = await recall(kit, Agent.PATCH, issue, _newest(failed), paths)
         prompt = patch_prompt(issue, places, reproduction, recalled, failed, number, kit)
         replies = await kit.models.samples(Role.PATCH, prompt, kit.config.samples)
         texts, error = answered(replies)
+        for i, text in texts:
+            applied(kit, Agent.PATCH, f"P{number}.{i}", recalled, text)
         samples = [Sample(f"P{number}.{i}", text, number) for i, text in texts]
         assessed = await assess_all(samples, reproduction, kit, progress, stage="generate")
         if error is not None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
-from experepair.domain.issue import Issue
-from experepair.domain.memory import Failure, Query, Recalled
+from experepair.domain.memory import PastRepair
 from experepair.domain.place import Ranking
-from experepair.domain.roles import Agent
 from experepair.domain.trajectory import Trial
 from experepair.journal import entries
 from experepair.journal.journal import Journal
 from experepair.llm.roles import Models
 from experepair.localize.executed import NOTHING, Observed
+from experepair.memory.config import LearnConfig
 from experepair.memory.memory import Memory
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.sandbox import Limits
@@ -30,8 +29,10 @@ from experepair.workspace.checkout import Checkout
 class Rank(Protocol):
     """Finds suspicious files without a model."""
 
-    def __call__(self, issue_text: str, observed: Observed = NOTHING, /) -> Ranking:
-        """Rank by the issue, and by what its reproduction executed once there is one."""
+    def __call__(
+        self, issue_text: str, observed: Observed = NOTHING, past_repairs: Sequence[PastRepair] = (), /
+    ) -> Ranking:
+        """Rank by the issue, by what its reproduction executed once there is one, and by what memory knows."""
         ...
 
 
@@ -45,6 +46,9 @@ class Kit:
         sandbox: runs commands on private copies of the checkout.
         checkout: the commit under repair.
         memory: recalled before each trial.
+        remembers: whether there is one that is recalled; what only serves recall is left undone without.
+        learns: whether memory is told of the repair at its end.
+        memory_place: where it is kept, for people.
         journal: the one record.
         rank: finds suspicious files without a model.
         framework: how the repository runs its tests; None when that is unknown.
@@ -53,6 +57,7 @@ class Kit:
         env: variables of every command, such as the import path.
         limits: of an execution that brings none of its own.
         config: caps and sizes.
+        learning: caps of what is learned.
         out: folder for the results; None leaves them to the caller.
         sandbox_report: which backend isolates the executions, and how.
         notes: what the user should know of how the repair was set up.
@@ -66,12 +71,16 @@ class Kit:
     memory: Memory
     journal: Journal
     rank: Rank
+    remembers: bool = False
+    learns: bool = False
+    memory_place: str = ""
     framework: Framework | None = None
     python_version: str = "3"
     import_error: str = ""
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
     config: RepairConfig = field(default_factory=RepairConfig)
+    learning: LearnConfig = field(default_factory=LearnConfig)
     out: Path | None = None
     sandbox_report: str = ""
     notes: tuple[str, ...] = ()
@@ -105,21 +114,6 @@ class Kit:
                 applied=trial.applied,
             )
         )
-
-    async def recall(self, agent: Agent, issue: Issue, failure: Failure | None = None) -> Recalled:
-        """What memory has for this trial, with a line in the journal that says what was taken."""
-        query = Query(agent, issue.id, issue.text, failure)
-        recalled = await self.memory.recall(query)
-        self.journal.append(
-            entries.Recalled(
-                agent=agent,
-                query=query.digest,
-                considered=recalled.considered,
-                taken=(*(one.id for one in recalled.insights), *(one.id for one in recalled.demonstrations)),
-                data=dict(recalled.audit),
-            )
-        )
-        return recalled
 
     async def run(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from experepair.localize.spans import render as render_spans
 from experepair.localize.spans import spans as grow
 from experepair.prompts.loader import render
 from experepair.steps.kit import Kit
+from experepair.steps.remember import applied, ranked, recall, suspects
 from experepair.steps.replies import read_files, read_places
 
 _BODIES = 3
@@ -56,9 +56,8 @@ class ShownFile:
     bodies: str = ""
 
 
-async def localize(issue: Issue, kit: Kit) -> Places:
-    """Rank, let the agent choose files, then places; what it can't say the ranking says."""
-    ranking = await asyncio.to_thread(kit.rank, issue.text)
+async def localize(issue: Issue, ranking: Ranking, kit: Kit) -> Places:
+    """Let the agent choose files of the ranking, then places; what it can't say the ranking says."""
     files = await _choose_files(issue, ranking, kit)
     read, budget = kit.checkout.read, kit.config.span_tokens
     if sum(_tokens(path, kit) for path in files) <= kit.config.whole_tokens:
@@ -78,7 +77,7 @@ async def sharpen(issue: Issue, places: Places, seen: Observed, kit: Kit) -> Pla
     """
     if not seen.failing or not kit.config.executed_functions:
         return places
-    ranking = await asyncio.to_thread(kit.rank, issue.text, seen)
+    ranking = await ranked(kit, issue, seen)
     added = _executed(ranking, places, kit)
     missed = [file.path for file in ranking.files[:1] if file.path not in places.files]
     kit.decide(
@@ -127,7 +126,7 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
     sure = ranking.confidence >= config.sure_margin
     ranked = ranking.files[: config.sure_files if sure else config.ranked_files]
     fallback = tuple(file.path for file in ranked[: config.chosen_files])
-    recalled = await kit.recall(Agent.PATCH, issue)
+    recalled = await recall(kit, Agent.PATCH, issue, paths=suspects(kit, ranking))
     shown = [_outlined(file, config.outlined(number), kit) for number, file in enumerate(ranked)]
     prompt = render(
         "localize_files",
@@ -138,6 +137,7 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
         most=config.chosen_files,
     )
     reply = await kit.models.reply(Role.LOCALIZE, prompt)
+    applied(kit, Agent.PATCH, "files", recalled, reply.text)
     chosen = read_files(reply.text, _texts(reply.text, kit))
     if isinstance(chosen, Unparsed):
         kit.decide(
@@ -157,9 +157,10 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
 async def _choose_places(issue: Issue, ranking: Ranking, files: Sequence[str], kit: Kit) -> tuple[Span, ...]:
     by_path = {file.path: file for file in ranking.files}
     shown = [_detailed(by_path.get(path, RankedFile(path, 0.0)), kit) for path in files]
-    recalled = await kit.recall(Agent.PATCH, issue)
+    recalled = await recall(kit, Agent.PATCH, issue, paths=suspects(kit, ranking, files))
     prompt = render("localize_spans", issue=issue, recalled=recalled, agent_task="patch", files=shown)
     reply = await kit.models.reply(Role.LOCALIZE, prompt)
+    applied(kit, Agent.PATCH, "places", recalled, reply.text)
     places = read_places(reply.text, _texts(reply.text, kit))
     if isinstance(places, Unparsed):
         kit.decide("localize", "places of the ranking, the agent's could not be used", reason=places.reason)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 
 from experepair.domain.edit import Unparsed
 from experepair.domain.issue import Issue
 from experepair.domain.memory import Failure
+from experepair.domain.place import Ranking
 from experepair.domain.roles import Agent, Role
+from experepair.domain.text import clip
 from experepair.domain.trajectory import Trial
-from experepair.errors import UsageError
+from experepair.errors import ExpeRepairError, UsageError
 from experepair.localize.executed import NOTHING, Observed
 from experepair.prompts.loader import render
 from experepair.steps.cases import CaseRun, Script, is_cut, parse_script
 from experepair.steps.checks import SCRIPT_NAME, Check, ExistingTest, ScriptCheck
 from experepair.steps.concurrently import both
 from experepair.steps.excerpts import similar_tests
-from experepair.domain.text import clip
 from experepair.steps.kit import Kit
 from experepair.steps.observe import observed
+from experepair.steps.remember import applied, recall, suspects
 from experepair.steps.replies import read_applied, read_verdict
 
 _MISSING_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)")
@@ -52,12 +55,19 @@ class Reproduction:
         return self.check.source
 
 
-async def reproduce(issue: Issue, kit: Kit) -> Reproduction | None:
-    """Write scripts until one is valid; None when none of them is."""
+async def reproduce(issue: Issue, suspected: Awaitable[Ranking], kit: Kit) -> Reproduction | None:
+    """Write scripts until one is valid; None when none of them is.
+
+    Args:
+        issue: what is to be reproduced.
+        suspected: the ranking, which is waited for only when memory is asked with it.
+        kit: of the repair.
+    """
     context = await asyncio.to_thread(similar_tests, issue.text, kit)
     failure: Failure | None = None
+    paths = await _suspects(suspected, kit)
     for number in range(1, kit.config.trials + 1):
-        recalled = await kit.recall(Agent.TEST, issue, failure)
+        recalled = await recall(kit, Agent.TEST, issue, failure, paths)
         prompt = render(
             "reproduce",
             issue=issue,
@@ -79,13 +89,24 @@ async def reproduce(issue: Issue, kit: Kit) -> Reproduction | None:
         else:
             check = ScriptCheck(f"S{number}", script)
             output, (feedback, found) = script.body, await _examine(issue, check, number, kit)
-        applied = read_applied(reply.text)
-        kit.tried(Trial(Agent.TEST, number, f"S{number}", output, feedback, found is not None, applied))
+        applied(kit, Agent.TEST, f"S{number}", recalled, reply.text)
+        named = read_applied(reply.text)
+        kit.tried(Trial(Agent.TEST, number, f"S{number}", output, feedback, found is not None, named))
         if found is not None:
             return found
         failure = Failure(output, feedback)
     kit.decide("reproduce", f"no valid script in {kit.config.trials} trials")
     return None
+
+
+async def _suspects(suspected: Awaitable[Ranking], kit: Kit) -> tuple[str, ...]:
+    """Waited for whether it is quick or not: a replay must ask memory the same."""
+    if not kit.remembers:
+        return ()
+    try:
+        return suspects(kit, await suspected)
+    except ExpeRepairError:
+        return ()  # localization says it
 
 
 def script_facts(kit: Kit, name: str) -> dict[str, object]:

@@ -10,6 +10,7 @@ from experepair.domain.edit import Unparsed
 from experepair.domain.issue import Issue
 from experepair.domain.outcome import Outcome
 from experepair.domain.roles import Agent, Role
+from experepair.domain.text import clip
 from experepair.domain.trajectory import Trial
 from experepair.errors import ExpeRepairError
 from experepair.prompts.loader import render
@@ -17,11 +18,11 @@ from experepair.steps.cases import CaseRun, parse_script
 from experepair.steps.checks import ScriptCheck
 from experepair.steps.concurrently import all_of, both
 from experepair.steps.existing import ExistingTests
-from experepair.domain.text import clip
 from experepair.steps.generate import Sample, answered, assess_all
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
 from experepair.steps.progress import Progress
+from experepair.steps.remember import applied, recall, suspects
 from experepair.steps.replies import read_applied, says_unchanged
 from experepair.steps.reproduce import Reproduction, missing_module, script_facts
 from experepair.steps.table import OutcomeTable, Row
@@ -90,7 +91,7 @@ async def _write_tests(
     """
     if not kit.config.validation_tests:
         return [], None
-    recalled = await kit.recall(Agent.TEST, issue)
+    recalled = await recall(kit, Agent.TEST, issue, paths=suspects(kit, places.ranking, places.files))
     prompt = render(
         "validate",
         issue=issue,
@@ -102,6 +103,8 @@ async def _write_tests(
     )
     replies = await kit.models.samples(Role.VALIDATE, prompt, kit.config.validation_tests)
     texts, error = answered(replies)
+    for i, text in texts:
+        applied(kit, Agent.TEST, f"V{i}", recalled, text)
     read = [(f"V{i}", text, parse_script(text)) for i, text in texts]
     scripts = [
         (name, text, ScriptCheck(name, script))
@@ -153,7 +156,7 @@ async def _refine(
 async def _refinements(
     issue: Issue, places: Places, parent: Candidate, siblings: Sequence[Candidate], share: int, kit: Kit
 ) -> tuple[list[tuple[int, str]], ExpeRepairError | None]:
-    recalled = await kit.recall(Agent.PATCH, issue)
+    recalled = await recall(kit, Agent.PATCH, issue, paths=suspects(kit, places.ranking, places.files))
     prompt = render(
         "refine",
         issue=issue,
@@ -164,7 +167,10 @@ async def _refinements(
         patch=parent.diff,
         siblings=[sibling.diff for sibling in siblings],
     )
-    return answered(await kit.models.samples(Role.REFINE, prompt, share))
+    texts, error = answered(await kit.models.samples(Role.REFINE, prompt, share))
+    for _, text in texts:
+        applied(kit, Agent.PATCH, f"a refinement of {parent.name}", recalled, text)
+    return texts, error
 
 
 async def _run_tests(tests: Sequence[ScriptCheck], changes: Changes, kit: Kit) -> dict[str, Outcome]:

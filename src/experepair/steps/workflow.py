@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from experepair.domain.issue import Issue
+from experepair.domain.place import Ranking
 from experepair.errors import BudgetSpent, ExpeRepairError, OutputError, ProviderError
 from experepair.journal.entries import RunEnded
 from experepair.journal.trajectory import trajectory
@@ -15,6 +16,7 @@ from experepair.steps.generate import generate
 from experepair.steps.kit import Kit
 from experepair.steps.localize import localize, sharpen
 from experepair.steps.progress import Progress
+from experepair.steps.remember import ranked
 from experepair.steps.report import publish
 from experepair.steps.reproduce import existing_reproduction, reproduce
 from experepair.steps.result import Result
@@ -50,7 +52,11 @@ async def repair(issue: Issue, kit: Kit, failing_test: str | None = None) -> Res
 
 async def _steps(issue: Issue, kit: Kit, progress: Progress) -> None:
     with kit.stage("reproduce and localize"):
-        await both(_reproduce(issue, kit, progress), _localize(issue, kit, progress))
+        ranking = asyncio.create_task(ranked(kit, issue))
+        try:
+            await both(_reproduce(issue, ranking, kit, progress), _localize(issue, ranking, kit, progress))
+        finally:
+            ranking.cancel()
     reproduction, places = progress.reproduction, progress.places
     if places is None:
         return
@@ -69,13 +75,13 @@ async def _steps(issue: Issue, kit: Kit, progress: Progress) -> None:
         await existing.close()
 
 
-async def _reproduce(issue: Issue, kit: Kit, progress: Progress) -> None:
+async def _reproduce(issue: Issue, ranking: asyncio.Task[Ranking], kit: Kit, progress: Progress) -> None:
     if progress.reproduction is None:
-        progress.reproduction = await reproduce(issue, kit)
+        progress.reproduction = await reproduce(issue, ranking, kit)
 
 
-async def _localize(issue: Issue, kit: Kit, progress: Progress) -> None:
-    progress.places = await localize(issue, kit)
+async def _localize(issue: Issue, ranking: asyncio.Task[Ranking], kit: Kit, progress: Progress) -> None:
+    progress.places = await localize(issue, await ranking, kit)
 
 
 async def _finish(issue: Issue, kit: Kit, progress: Progress, error: ExpeRepairError | None) -> Result:
