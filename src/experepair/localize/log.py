@@ -11,7 +11,7 @@ from experepair.localize.languages import suffixes
 from experepair.workspace.git import Git
 
 _RECORD = re.compile(rb"^\x00([0-9a-f]{40,64})\n", re.MULTILINE)
-_FORMAT = "%x00%H%n%P%n%ct%n%an <%ae>%n%s%n%b%x00"
+_FORMAT = "%x00%H%n%P%n%ct%n%an <%ae>%n%s%n%n%b%x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Logged:
         parents: the same of those that it follows; none for a root and for the end of a shallow clone.
         at: when it was committed, in seconds since 1970.
         author: name and address.
-        message: its subject in one line, then its body.
+        message: its subject in one line, a blank one, then its body.
         difference: to its first parent, in the form that was asked for, in the encodings of the files.
     """
 

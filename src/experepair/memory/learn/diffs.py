@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from experepair.domain.memory import TESTS_FOLLOW
 from experepair.localize.languages import Kind, language_of
+from experepair.workspace.git import Git
 
 ReadBlob = Callable[[str], bytes | None]
 """Content of a file by git's id of it, which may be shortened; None when it isn't there."""
@@ -44,6 +45,16 @@ class FileDiff:
         """Lines removed and added."""
         _, _, hunks = self.text.partition("\n@@ ")
         return hunks.count("\n+") + hunks.count("\n-")
+
+
+def blobs_of(git: Git) -> ReadBlob:
+    """Reads what a repository holds."""
+
+    def read(blob: str) -> bytes | None:
+        ran = git.attempt("cat-file", "blob", blob)
+        return None if ran.exit_code else ran.stdout
+
+    return read
 
 
 def split(diff: str) -> list[FileDiff]:

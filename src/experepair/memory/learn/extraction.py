@@ -15,10 +15,8 @@ from experepair.memory.lesson import Lesson, Source
 REPAIRED = "repaired"
 """The one status in which the patch has passed the reproduction and broken no existing test that was run."""
 
-NO_OPERATIONS: Mapping[Agent, tuple[Operation, ...]] = {}
-
 Naming = Callable[[list[FileDiff]], tuple[str, ...]]
-"""Names the definitions that a diff touches."""
+"""Names the definitions that a diff touches (`diffs.functions`, better with the repository's blobs)."""
 
 
 def lesson_of(
@@ -90,13 +88,13 @@ def _demonstrations(
     """The pair, and a tuple for each distinct output that failed."""
     failed = {
         trial.output: Failure(trial.output, trial.feedback)
-        for trial in reversed(trials)
+        for trial in trials
         if trial.agent is success.agent
         and not trial.succeeded
         and trial.output.strip()
         and trial.output != success.output
     }
-    failures: list[Failure | None] = [None, *reversed(failed.values())]
+    failures: list[Failure | None] = [None, *failed.values()]
     key, issue = key_of_run(trajectory.run_id), trajectory.issue
     return [
         Demonstration(
