@@ -2,6 +2,7 @@
 
     ExpeRepairError                exit status of `fix`
     ├── UsageError                 2   something given is wrong: a flag, a file, a setting, a key
+    │   └── MemoryUnavailable          the memory's store can't be opened, read or written
     ├── ProviderError              3   the model's provider refused or can't be reached
     │   └── llm.faults.Fault           one attempt at a call; ContextTooLong below it
     ├── SandboxUnavailable         4   nothing here can isolate a command
@@ -26,6 +27,10 @@ class ExpeRepairError(Exception):
 
 class UsageError(ExpeRepairError):
     """Something that the user gave can't be used; the message says what and what to do."""
+
+
+class MemoryUnavailable(UsageError):
+    """The store of the memory can't be opened, read or written; its address is shown without password."""
 
 
 class ProviderError(ExpeRepairError):

@@ -68,3 +68,5 @@ class LearnConfig(BaseModel, frozen=True, extra="forbid"):
     """Characters of an insight; a longer one is dropped."""
     trajectory_tokens: int = Field(default=16000, ge=1000)
     """Tokens of the repair's record that the summarizing model is shown; long outputs are cut in the middle."""
+    lock_wait_s: float = Field(default=60.0, ge=0)
+    """How long another process that writes to the store is waited for, in seconds; 0 doesn't wait."""
