@@ -76,6 +76,29 @@ def fix(
     rootfs: Annotated[
         Path | None, typer.Option(help="Root file system to run in, for example one made by debootstrap.")
     ] = None,
+    setup: Annotated[
+        str | None,
+        typer.Option(
+            help="Command that makes the checkout ready (builds it, makes an environment); run once a commit."
+        ),
+    ] = None,
+    setup_network: Annotated[
+        bool | None,
+        typer.Option("--setup-network", help="Let the set-up, and nothing else, reach the network."),
+    ] = None,
+    build_products: Annotated[
+        bool | None,
+        typer.Option(
+            "--build-products",
+            help="Lay untracked build products of the checkout (*.so, _version.py) under the private tree.",
+        ),
+    ] = None,
+    preflight: Annotated[
+        bool | None,
+        typer.Option(
+            "--preflight/--no-preflight", help="Refuse to begin when tests wouldn't import the private tree."
+        ),
+    ] = None,
     test_command: Annotated[
         str | None, typer.Option(help="How existing tests are run, with {files} for the test files.")
     ] = None,
@@ -126,6 +149,10 @@ def fix(
         "sandbox": sandbox,
         "python": python,
         "rootfs": rootfs,
+        "setup": setup,
+        "setup_network": setup_network,
+        "build_products": build_products,
+        "preflight": preflight,
         "test_command": test_command,
     }
     console = Console(stderr=True)

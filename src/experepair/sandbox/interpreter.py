@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experepair.errors import UsageError
+from experepair.sandbox.editable import editable_projects
 
+_IN_REPOSITORY = (".venv", "venv", "env", ".pixi/envs/default")
 _SHIM_S = 20.0
 """How long a version manager's shim may take to name its Python, in seconds."""
 
@@ -25,7 +27,7 @@ class Interpreter:
         path: absolute path of the executable, inside the sandbox.
         prefixes: folders that it needs, each to be bound read-only at its own path.
         links: symbolic links that must stand for it to be found, as (place, target).
-        found: where it was found: "--python", "VIRTUAL_ENV", ".venv", "venv", "PATH", …
+        found: where it was found: "--python", "VIRTUAL_ENV", ".venv", "CONDA_PREFIX", "PATH", …
         version: "3.11", or "" when only running it would tell.
         notes: what the user should know about the choice.
         virtual: whether it belongs to a virtual environment.
@@ -47,7 +49,7 @@ def find_interpreter(
     *,
     rootfs: Path | None = None,
 ) -> Interpreter:
-    """The interpreter of `repo`: `python`, else VIRTUAL_ENV, REPO/.venv, REPO/venv, and last python3 on PATH.
+    """The interpreter of `repo`: `python`, else VIRTUAL_ENV, one in `repo` (.venv, venv, env, pixi's), CONDA_PREFIX, python3 on PATH.
 
     Args:
         repo: the user's checkout.
@@ -80,10 +82,13 @@ def _on_host(repo: Path, python: str | None, environ: Mapping[str, str]) -> Inte
                 f"VIRTUAL_ENV is {virtual!r}, but {str(executable)!r} isn't there; deactivate it, or give --python"
             )
         return _resolve(executable, "VIRTUAL_ENV", repo)
-    for name in (".venv", "venv"):
+    for name in _IN_REPOSITORY:
         executable = repo / name / "bin/python"
         if executable.exists():
             return _resolve(executable, name, repo)
+    conda = environ.get("CONDA_PREFIX")
+    if conda and Path(conda).resolve() != own and Path(conda, "bin/python").exists():
+        return _resolve(Path(conda, "bin/python"), "CONDA_PREFIX", repo)
     on_path = shutil.which("python3", path=environ.get("PATH", os.defpath))
     if on_path is None:
         raise UsageError("there is no python3 on PATH; say with --python which one the repository runs on")
@@ -145,6 +150,9 @@ def _resolve(executable: Path, found: str, repo: Path, *notes: str) -> Interpret
         )
     _refuse_wide(prefixes, flag)
     _refuse_unreadable(prefixes, real, library, flag)
+    site = (environment / "lib" / library.name if config is not None else library) / "site-packages"
+    projects, said = _bindable(editable_projects(site, repo))
+    prefixes += projects
     version = library.name.removeprefix("python").removeprefix("pypy")
     return Interpreter(
         path=str(executable),
@@ -152,9 +160,24 @@ def _resolve(executable: Path, found: str, repo: Path, *notes: str) -> Interpret
         links=tuple(links),
         found=found,
         version=version,
-        notes=notes,
+        notes=(*notes, *said),
         virtual=config is not None,
     )
+
+
+def _bindable(projects: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Those that the sandbox can show, and a note about the others."""
+    bindable, notes = [], []
+    for project in projects:
+        try:
+            _refuse_wide([project], "")
+            if os.getuid() == 0 and not Path(project).stat().st_mode & 0o005:
+                raise UsageError("closed to other users")
+        except UsageError:
+            notes.append(f"{project!r}, an editable install, is not shown to the sandbox")
+        else:
+            bindable.append(project)
+    return bindable, notes
 
 
 def _is_script(executable: Path) -> bool:
