@@ -24,8 +24,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Self
 
 from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
 from experepair.errors import SandboxUnavailable, UsageError
@@ -33,17 +31,22 @@ from experepair.sandbox.bwrap_command import UNPRIVILEGED_ID, Copy, Execution, G
 from experepair.sandbox.changes import Owner, check_paths, prepare_tree, stage_changes
 from experepair.sandbox.collected import Collector
 from experepair.sandbox.environment import environment
+from experepair.sandbox.fence import find_fence
 from experepair.sandbox.interpreter import Interpreter
 from experepair.sandbox.layout import HOME, pieces, system_pieces, write_etc
+from experepair.sandbox.opened import OpenedSandbox
 from experepair.sandbox.process import SetupFailed, new_token, run_process
-from experepair.sandbox.run_folder import RunFolder, default_run_root, remove, sweep
+from experepair.sandbox.run_folder import remove
 from experepair.sandbox.sandbox import Isolation, Limits
 
 _TOOLS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin", "LC_ALL": "C"}
 """Environment of the set-up; the command gets its own."""
 
+_OWN_PROCESSES = 2
+"""Processes of bwrap's own that the limit allows for, at least."""
 
-class BubblewrapSandbox:
+
+class BubblewrapSandbox(OpenedSandbox):
     """Runs commands by bubblewrap; use it in an `async with` block.
 
     Args:
@@ -75,18 +78,18 @@ class BubblewrapSandbox:
         copies: Sequence[Copy] = tuple(Copy),
         network: bool = False,
     ) -> None:
+        super().__init__(run_root)
         self._tree = tree.resolve()
         self._mount_at = mount_at
         self._interpreter = interpreter
         self._limits = limits or Limits()
         self._rootfs = rootfs.resolve() if rootfs else None
         self._binds = tuple(binds)
-        self._run_root = run_root or default_run_root()
         self._copies = tuple(copies)
         self._network = network
         root = os.getuid() == 0
         self._owner = Owner(UNPRIVILEGED_ID, UNPRIVILEGED_ID) if root else Owner(os.getuid(), os.getgid())
-        self._resources = contextlib.ExitStack()
+        self._fence = find_fence()
         self._notes: tuple[str, ...] = ()
         self._ground: Ground
         self._folder: Path
@@ -94,21 +97,17 @@ class BubblewrapSandbox:
     @property
     def isolation(self) -> Isolation:
         """What isolates, as it was proved on entering."""
-        return Isolation("bubblewrap", str(self._ground.copy), self._notes)
+        return Isolation("bubblewrap", str(self._ground.copy), self._notes, memory=self._fence.name)
 
-    async def __aenter__(self) -> Self:
-        try:
-            self._open()  # nothing else runs yet, and a thread could not be cancelled
-            await self._choose()
-        except BaseException:
-            self._resources.close()
-            raise
-        return self
+    @property
+    def place(self) -> str:
+        """Where commands see the tree."""
+        return str(self._mount_at)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._resources.close()
+    @property
+    def interpreter(self) -> Interpreter:
+        """What "{python}" stands for."""
+        return self._interpreter
 
     async def run(
         self, command: Command, changes: Changes = NO_CHANGES, *, limits: Limits | None = None
@@ -124,15 +123,18 @@ class BubblewrapSandbox:
         except SetupFailed as error:
             raise SandboxUnavailable(f"bubblewrap no longer works here: {error}") from error
 
-    def _open(self) -> None:
+    async def _open(self) -> None:
+        self._prepare()  # nothing else runs yet, and a thread could not be cancelled
+        await self._choose()
+
+    def _prepare(self) -> None:
         place = PurePosixPath(self._mount_at)
         if not place.is_absolute() or ".." in place.parts or len(place.parts) < 2:
             raise UsageError(f"the checkout can't be shown at {str(place)!r}: an absolute path is needed")
         if not self._tree.is_dir():
             raise UsageError(f"the checkout {str(self._tree)!r} is not a folder")
         bwrap = find_bwrap()
-        sweep(self._run_root)
-        self._folder = self._resources.enter_context(RunFolder(self._run_root)).path
+        self._folder = self._run_folder().path
         try:
             write_etc(self._folder / "etc", whole=self._rootfs is None, network=self._network)
             prepare_tree(self._tree, self._owner)
@@ -175,7 +177,7 @@ class BubblewrapSandbox:
             failures.append("disk use in the tree is limited per file only")
         if self._ground.nested:
             failures.append("nested user namespaces stay possible: bubblewrap is older than 0.8")
-        self._notes = tuple(failures)
+        self._notes = (*failures, *self._fence.notes)
 
     async def _tried(self) -> str | None:
         """Why the present way doesn't work, found by using it; None when it does."""
@@ -203,14 +205,28 @@ class BubblewrapSandbox:
             if command.collect:
                 collector = stack.enter_context(Collector(execution.folder / "collect", command.collect))
                 self._owner.give(collector.pipe)
-            outcome = await run_process(
-                bwrap_command(self._ground, execution),
-                token=execution.token,
-                stdin=command.stdin,
-                env=_TOOLS,
-                limits=limits,
-            )
-            return outcome.completed(collector.files() if collector else {})
+            async with self._fence.around(
+                limits, memory_mb=self._memory_mb(limits), processes=limits.processes + _OWN_PROCESSES
+            ) as fenced:
+                outcome = await run_process(
+                    [*fenced.prefix, *bwrap_command(self._ground, execution)],
+                    token=execution.token,
+                    stdin=command.stdin,
+                    env=_TOOLS,
+                    limits=limits,
+                    watch=fenced.watch,
+                )
+                note = fenced.note()
+            done = outcome.completed(collector.files() if collector else {})
+            return replace(done, stderr=done.stderr + note)
+
+    def _memory_mb(self, limits: Limits) -> int:
+        """The limit for all of it: what is written lies in memory, too."""
+        if not limits.total_memory_mb:
+            return 0
+        if self._ground.copy is Copy.COPIED:
+            return limits.total_memory_mb + 4 * limits.disk_mb + self._ground.tree_mb
+        return limits.total_memory_mb + limits.disk_mb
 
     @contextlib.contextmanager
     def _staged(self, command: Command, changes: Changes, limits: Limits) -> Iterator[Execution]:
@@ -232,6 +248,7 @@ class BubblewrapSandbox:
                 cwd=str(PurePosixPath(self._ground.mount_at, command.cwd)),
                 collect=command.collect,
                 limits=limits,
+                count_processes=not self._fence.holds_processes,
                 token=token,
                 folder=folder,
                 layered=len(removed) < len(changes),

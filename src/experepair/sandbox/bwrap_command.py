@@ -69,6 +69,7 @@ class Execution:
         cwd: where it starts, absolute.
         collect: paths to bring back, relative to the tree.
         limits: what it may use.
+        count_processes: whether their limit must be held inside.
         token: announces the hand-over.
         folder: holds "changes", for `Copy.OVERLAY_ON_DISK` "disk", and "collect" when there is something to collect.
         layered: whether there are changes to lay over the tree.
@@ -80,6 +81,7 @@ class Execution:
     cwd: str
     collect: tuple[str, ...]
     limits: Limits
+    count_processes: bool
     token: str
     folder: Path
     layered: bool
@@ -238,5 +240,6 @@ def _launcher(ground: Ground, execution: Execution) -> str:
         collect=execution.collect,
         collect_root=ground.mount_at,
         collect_to=f"{_OWN}/collect",
+        processes=execution.count_processes,
         per_file=ground.copy is Copy.OVERLAY_ON_DISK,
     )

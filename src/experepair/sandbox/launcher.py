@@ -24,6 +24,7 @@ def launcher(
     collect: Sequence[str] = (),
     collect_root: str = "",
     collect_to: str = "",
+    collect_mark: str = "",
     processes: bool = True,
     per_file: bool = False,
 ) -> str:
@@ -36,7 +37,8 @@ def launcher(
         cwd: where the command starts.
         collect: paths whose content is wanted.
         collect_root: folder that `collect` is relative to.
-        collect_to: named pipe that takes the collected content, see `read_collected`.
+        collect_to: named pipe that takes the collected content, see `read_collected`; "" for stdout.
+        collect_mark: what comes before it on stdout; whatever still runs in the sandbox is killed then.
         processes: hold their limit too; right only where nothing else runs under the same user.
         per_file: hold the disk limit for each written file, where nothing better holds it.
     """
@@ -64,6 +66,8 @@ def launcher(
         "code=$?",
         f"cd {shlex.quote(collect_root)}",
     ]
+    if collect_mark:
+        lines += ["kill -9 -1", f"printf '%s' {shlex.quote(collect_mark)}"]
     lines += ["{", "echo collected"]
     for number, path in enumerate(collect):
         file = shlex.quote(f"./{path}")
@@ -72,7 +76,7 @@ def launcher(
             f"[ $size -le {COLLECT_LIMIT} ] || size={COLLECT_LIMIT}; "
             f"echo {number} $size; head -c $size {file}; fi"
         )
-    lines += [f"}} >{shlex.quote(collect_to)}", "exit $code"]
+    lines += [f"}} >{shlex.quote(collect_to)}" if collect_to else "}", "exit $code"]
     return "\n".join(lines)
 
 

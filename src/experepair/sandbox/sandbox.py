@@ -9,6 +9,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
+from experepair.sandbox.interpreter import Interpreter
 
 
 class Limits(BaseModel, frozen=True, extra="forbid"):
@@ -22,6 +23,10 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
     """What may be written to the tree and to the private /tmp, in MiB."""
     memory_mb: int = 4096
     """Address space of each process in MiB; 0 means no limit."""
+    total_memory_mb: int = 4096
+    """Memory of all processes together in MiB, beside what `disk_mb` allows; 0 means no limit."""
+    cpus: float = 0.0
+    """Processors at once, held where there is a cgroup; 0 means no limit."""
     output_kb: int = 128
     """How much of stdout, and as much of stderr, is kept in KiB: one half head, one half tail."""
 
@@ -31,14 +36,23 @@ class Isolation:
     """What stands behind a sandbox, for the result and for doctor.
 
     Attributes:
-        backend: "bubblewrap" or "none".
+        backend: "bubblewrap", "docker", "podman" or "none".
         tree: how each execution gets its private copy.
         notes: where it is weaker than it could be, and why.
+        memory: what holds the memory of the whole sandbox.
+        image: id of the image that commands run in; "" without one.
     """
 
     backend: str
     tree: str
     notes: tuple[str, ...] = ()
+    memory: str = ""
+    image: str = ""
+
+    @property
+    def summary(self) -> str:
+        """For the result."""
+        return f"{self.backend} ({self.tree}; memory by {self.memory})"
 
 
 class Sandbox(Protocol):
@@ -60,6 +74,16 @@ class IsolatedSandbox(Sandbox, Protocol):
     @property
     def isolation(self) -> Isolation:
         """As it was proved when the sandbox was opened."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """Where commands see the tree."""
+        ...
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """What "{python}" stands for."""
         ...
 
 

@@ -9,27 +9,27 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from types import TracebackType
-from typing import Self
 
 from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
 from experepair.errors import SandboxUnavailable
 from experepair.sandbox.changes import Owner, check_paths, stage_changes
 from experepair.sandbox.collected import Collector
 from experepair.sandbox.environment import environment
+from experepair.sandbox.fence import find_fence
 from experepair.sandbox.interpreter import Interpreter
 from experepair.sandbox.launcher import launcher
-from experepair.sandbox.process import SetupFailed, new_token, run_process
-from experepair.sandbox.run_folder import RunFolder, default_run_root, remove, sweep
+from experepair.sandbox.opened import OpenedSandbox
+from experepair.sandbox.process import Outcome, SetupFailed, new_token, run_process
+from experepair.sandbox.run_folder import remove
 from experepair.sandbox.sandbox import Isolation, Limits
 
 
-class UnisolatedSandbox:
+class UnisolatedSandbox(OpenedSandbox):
     """Runs commands in a copy of the tree, without any isolation; use it in an `async with` block.
 
     The copy is elsewhere than the user's checkout, so PYTHONPATH puts it before an editable install of it. Memory, file
-    size, output and time are limited. Network and home are open, processes are not counted, and one that makes a
-    session of its own outlives the command.
+    size, output and time are limited. Network and home are open. Only in a cgroup are processes counted, and do those
+    that make a session of their own die with the command.
 
     Args:
         tree: one-time checkout of the commit.
@@ -48,29 +48,33 @@ class UnisolatedSandbox:
         *,
         run_root: Path | None = None,
     ) -> None:
+        super().__init__(run_root)
         self._tree = tree.resolve()
         self._mount_at = str(mount_at)
         self._interpreter = interpreter
         self._limits = limits or Limits()
-        self._run_root = run_root or default_run_root()
         self._owner = Owner(os.getuid(), os.getgid())
-        self._resources = contextlib.ExitStack()
+        self._fence = find_fence()
         self._folder: Path
 
     @property
     def isolation(self) -> Isolation:
         """That there is none."""
-        return Isolation("none", "copied tree", ("commands can do whatever the user can",))
+        notes = ("commands can do whatever the user can", *self._fence.notes)
+        return Isolation("none", "copied tree", notes, memory=self._fence.name)
 
-    async def __aenter__(self) -> Self:
-        sweep(self._run_root)
-        self._folder = self._resources.enter_context(RunFolder(self._run_root)).path
-        return self
+    @property
+    def place(self) -> str:
+        """Where outputs say that the tree is."""
+        return self._mount_at
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._resources.close()
+    @property
+    def interpreter(self) -> Interpreter:
+        """What "{python}" stands for."""
+        return self._interpreter
+
+    async def _open(self) -> None:
+        self._folder = self._run_folder().path
 
     async def run(
         self, command: Command, changes: Changes = NO_CHANGES, *, limits: Limits | None = None
@@ -88,16 +92,8 @@ class UnisolatedSandbox:
             collector = None
             if command.collect:
                 collector = stack.enter_context(Collector(folder / "collect", command.collect))
-            token = new_token()
             try:
-                outcome = await run_process(
-                    self._argv(command, limits, token, folder, removed),
-                    token=token,
-                    stdin=command.stdin,
-                    env=self._environment(command, folder),
-                    limits=limits,
-                    group=True,
-                )
+                outcome, note = await self._fenced(command, limits, folder, removed)
             except SetupFailed as error:
                 raise SandboxUnavailable(f"can't copy the checkout: {error}") from error
             done = outcome.completed(collector.files() if collector else {})
@@ -105,8 +101,26 @@ class UnisolatedSandbox:
         return replace(
             done,
             stdout=done.stdout.replace(copy, self._mount_at),
-            stderr=done.stderr.replace(copy, self._mount_at),
+            stderr=done.stderr.replace(copy, self._mount_at) + note,
         )
+
+    async def _fenced(
+        self, command: Command, limits: Limits, folder: Path, removed: tuple[str, ...]
+    ) -> tuple[Outcome, str]:
+        """How it ended, and what the fence says to it."""
+        token = new_token()
+        memory = limits.total_memory_mb
+        async with self._fence.around(limits, memory_mb=memory, processes=limits.processes) as fenced:
+            outcome = await run_process(
+                [*fenced.prefix, *self._argv(command, limits, token, folder, removed)],
+                token=token,
+                stdin=command.stdin,
+                env=self._environment(command, folder),
+                limits=limits,
+                group=True,
+                watch=fenced.watch,
+            )
+            return outcome, fenced.note()
 
     @contextlib.contextmanager
     def _staged(self) -> Iterator[Path]:
