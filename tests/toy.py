@@ -92,6 +92,11 @@ REPLIES: Mapping[Role, tuple[str, ...]] = {
     Role.REFINE: (GOOD, OTHER),
     Role.VALIDATE: (VALIDATION, "I would rather not.", VALIDATION),
     Role.REVIEW: ("P1.2 is the clearest.\n<choice>P1.2</choice>",),
+    Role.SUMMARIZE: (
+        "The guard was missing.\n```json\n"
+        '{"agent": "test", "operation": "ADD", "insight": "Try empty inputs first."}\n'
+        '{"agent": "patch", "operation": "ADD", "insight": "Guard a division where its divisor is made."}\n```',
+    ),
 }
 
 
@@ -148,6 +153,7 @@ _TASKS = {
     "review a candidate patch for this issue": Role.REFINE,
     "write a validation test": Role.VALIDATE,
     "choose the patch that resolves the issue best": Role.REVIEW,
+    "bring their insights up to date": Role.SUMMARIZE,
 }
 
 

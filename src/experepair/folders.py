@@ -26,6 +26,15 @@ def config_folder() -> Path:
     return _below("XDG_CONFIG_HOME", ".config")
 
 
+def data_folder() -> Path:
+    """What can't be made again: the memory.
+
+    Raises:
+        UsageError: the user has no home.
+    """
+    return _below("XDG_DATA_HOME", ".local/share")
+
+
 def _below(variable: str, default: str) -> Path:
     given = os.environ.get(variable, "")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from experepair.errors import UsageError
 _LARGEST = 1_000_000
 
 
-def read_issue(given: str, repository: str, author: str | None = None) -> Issue:
+def read_issue(given: str, repository: str, author: str | None = None, *, trusted: bool = True) -> Issue:
     """Read an issue.
 
     Args:
         given: path of a file, "-" for standard input, or the text.
         repository: scope of memory.
         author: who wrote it, if known.
+        trusted: whether what is learned from it may be recalled without being accepted first.
 
     Raises:
         UsageError: there is no such file, or it is empty, binary, or larger than 1 MB.
@@ -38,7 +40,14 @@ def read_issue(given: str, repository: str, author: str | None = None) -> Issue:
         raise UsageError(f"{where} is binary, not text; give the issue as text")
     if not text.strip():
         raise UsageError(f"{where} is empty; write down what happens and what should happen")
-    return Issue(name or sha256(content).hexdigest()[:12], repository, text.strip() + "\n", author)
+    return Issue(name or sha256(content).hexdigest()[:12], repository, text.strip() + "\n", author, trusted)
+
+
+def is_trusted(author: str | None, trusted_authors: Collection[str]) -> bool:
+    """Whether an issue is: one that the user hands over without an author is as his own, an author must be listed."""
+    return author is None or author.strip().casefold() in {
+        known.strip().casefold() for known in trusted_authors
+    }
 
 
 def _content(given: str) -> tuple[bytes, str, str]:

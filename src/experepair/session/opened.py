@@ -26,12 +26,13 @@ from experepair.localize.executed import NOTHING, Observed
 from experepair.localize.history import History
 from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
-from experepair.memory.memory import Memory, NoMemory
+from experepair.memory.memory import Memory
 from experepair.sandbox.interpreter import find_interpreter
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.normalise import normalise
 from experepair.sandbox.open import open_sandbox
 from experepair.session.environment import examine, prepare
+from experepair.session.memory import NONE, open_memory
 from experepair.session.out import open_journal
 from experepair.session.settings import Settings
 from experepair.steps.kit import Kit, Rank
@@ -54,7 +55,8 @@ class Job:
         out: folder for the results; None means a numbered one below the working directory.
         resume: go on with the run that is there.
         replay: answers in the place of every model.
-        memory: what is recalled and learned.
+        memory: what is recalled and learned, or where it is; None leaves it to the settings.
+        untrusted: what is learned is not recalled until it is accepted.
     """
 
     repo: Path
@@ -66,7 +68,8 @@ class Job:
     out: Path | None = None
     resume: bool = False
     replay: Model | None = None
-    memory: Memory | None = None
+    memory: Memory | str | None = None
+    untrusted: bool = False
 
 
 @asynccontextmanager
@@ -82,6 +85,7 @@ async def opened(
 ) -> AsyncIterator[Kit]:
     """Everything that the steps need: the checkout, a proved sandbox, the models, the journal."""
     async with AsyncExitStack() as stack:
+        memory = stack.enter_context(open_memory(job.memory, settings, repository, commit))
         tree = await asyncio.to_thread(
             checkout, repository, commit, cache_folder() / "checkouts", job.include_dirty
         )
@@ -97,7 +101,7 @@ async def opened(
         interpreter = ground.interpreter
         sandbox = await stack.enter_async_context(opening(tree=ground.tree, interpreter=interpreter))
         journal = stack.enter_context(open_journal(out, resume=job.resume))
-        run_id = _begin(journal, tree, issue, settings)
+        run_id = _begin(journal, tree, issue, settings, memory.place)
         if observer is not None:
             journal.subscribe(observer)
         journalled = JournalledSandbox(
@@ -119,7 +123,10 @@ async def opened(
             models=models,
             sandbox=journalled,
             checkout=tree,
-            memory=job.memory or NoMemory(),
+            memory=memory.memory,
+            remembers=memory.remembers,
+            learns=memory.learns,
+            memory_place=memory.place,
             journal=journal,
             rank=_ranking(files, history),
             framework=framework,
@@ -128,6 +135,7 @@ async def opened(
             env=environment.variables,
             limits=settings.limits,
             config=settings.repair,
+            learning=settings.learn,
             out=out,
             sandbox_report=f"{sandbox.isolation.backend} ({sandbox.isolation.tree})",
             notes=(
@@ -176,7 +184,7 @@ def _models(job: Job, settings: Settings, journal: Journal, out: Path, tell: Cal
     )
 
 
-def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings) -> str:
+def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings, memory: str) -> str:
     """Journal the start; a run that is resumed keeps its id, and must be of the same issue and commit."""
     before = next((entry for entry in journal.entries if isinstance(entry, RunStarted)), None)
     if before is not None and (before.issue, before.tree) != (issue.text, tree.tree_id):
@@ -192,7 +200,10 @@ def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings) -
             tree=tree.tree_id,
             issue_id=issue.id,
             issue=issue.text,
-            settings=settings.model_dump(mode="json", exclude_defaults=True),
+            settings={
+                **settings.model_dump(mode="json", exclude_defaults=True, exclude={"memory"}),
+                "memory": memory or NONE,  # as the store says it: without a password
+            },
         )
     )
     return run_id

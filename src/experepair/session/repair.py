@@ -12,7 +12,7 @@ from experepair.journal.entries import Entry
 from experepair.llm.model import Model
 from experepair.llm.roles import check_affordable
 from experepair.memory.memory import Memory
-from experepair.session.issues import read_issue
+from experepair.session.issues import is_trusted, read_issue
 from experepair.session.opened import Job, opened
 from experepair.session.out import choose_out
 from experepair.session.settings import Settings, load
@@ -34,7 +34,8 @@ def repair(
     resume: bool = False,
     apply: bool = False,
     replay: Model | None = None,
-    memory: Memory | None = None,
+    memory: Memory | str | None = None,
+    untrusted: bool = False,
     observer: Callable[[Entry], None] | None = None,
     tell: Callable[[str], None] | None = None,
     **settings: Any,
@@ -44,7 +45,7 @@ def repair(
     Args:
         repo: folder of a git repository; it is only read, unless `apply`.
         issue: path of a file, "-" for standard input, or the text itself.
-        issue_author: who wrote the issue.
+        issue_author: who wrote the issue; then it is trusted only when the settings list him.
         commit: what to repair.
         include_dirty: repair the work tree as it is, with its uncommitted changes.
         failing_test: id of an existing test that fails because of the issue; it becomes the reproduction.
@@ -52,7 +53,9 @@ def repair(
         resume: go on with the run in `out`; what was answered is not paid again.
         apply: apply the patch to the work tree when the issue is repaired.
         replay: a model that answers in the place of all others, such as `ReplayModel` or `ScriptedModel`.
-        memory: what is recalled and learned; None means no memory.
+        memory: what is recalled and learned: a memory, its address, or "none"; None means that of the settings, which is
+            a file in the user's data folder unless they say otherwise.
+        untrusted: what is learned from this issue is not recalled until it is accepted.
         observer: is called with every entry of the journal.
         tell: is called with what the user should know, as text.
         settings: fields of `Settings`, over the environment and the settings files.
@@ -79,6 +82,7 @@ def repair(
         resume,
         replay,
         memory,
+        untrusted,
     )
     repository = Repository.open(job.repo)
     loaded = load(repository.root, settings)
@@ -106,7 +110,8 @@ async def _repair(
 ) -> Result:
     commit = repository.resolve(job.commit)
     _refuse_dirty(job, repository, commit)
-    issue = read_issue(job.issue, repository.scope, job.issue_author)
+    trusted = not job.untrusted and is_trusted(job.issue_author, settings.trusted_authors)
+    issue = read_issue(job.issue, repository.scope, job.issue_author, trusted=trusted)
     out = choose_out(job.out, issue.id, resume=job.resume)
     if job.replay is None:
         for warning in check_affordable(settings.models_config()):

@@ -16,6 +16,7 @@ from experepair.domain.text import visible
 from experepair.errors import UsageError
 from experepair.folders import config_folder
 from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
+from experepair.memory.config import LearnConfig, RecallConfig
 from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
@@ -74,12 +75,23 @@ class Settings(BaseSettings):
     """How existing tests are run, with {files} where the test files go."""
     max_parallel: int = Field(default=0, ge=0)
     """Executions at once; 0 means the number of processors."""
+    memory: str = ""
+    """Where memory is kept: a file, sqlite:///PATH, postgresql://…, or "none"; "" means the user's data folder."""
+    no_recall: bool = False
+    """Remember nothing, but learn."""
+    no_learn: bool = False
+    """Recall, but learn nothing."""
+    trusted_authors: tuple[str, ...] = ()
+    """Whose issues are trusted when the author is given; what others' issues teach waits to be accepted."""
+    recall: RecallConfig = RecallConfig()
+    learn: LearnConfig = LearnConfig()
     retry: RetryPolicy = RetryPolicy()
     limits: Limits = Limits()
     repair: RepairConfig = RepairConfig()
 
     from_a_repository: ClassVar[tuple[str, ...]] = (
         "model", "models", "temperatures", "sampling", "max_output_tokens", "context_window", "test_command", "repair",
+        "trusted_authors",
     )  # fmt: skip
     """What a repository's own file may say. It may be hostile: who gets the key, what runs where, and what may be
     spent is the user's to say."""

@@ -42,7 +42,7 @@ async def recall(
     query = Query(agent, issue.id, issue.text, failure, tuple(paths))
     before = _given_before(kit, query)
     try:
-        found = before or await kit.memory.recall(query)
+        found = before or (await kit.memory.recall(query) if kit.remembers else Recalled())
     except ExpeRepairError as error:
         kit.decide("memory", f"memory could not be asked: {error}")
         return Recalled()

@@ -8,12 +8,12 @@ from experepair.domain.issue import Issue
 from experepair.domain.place import Ranking
 from experepair.errors import BudgetSpent, ExpeRepairError, OutputError, ProviderError
 from experepair.journal.entries import RunEnded
-from experepair.journal.trajectory import trajectory
 from experepair.steps.conclude import conclude
 from experepair.steps.concurrently import both
 from experepair.steps.existing import ExistingTests
 from experepair.steps.generate import generate
 from experepair.steps.kit import Kit
+from experepair.steps.learn import learn
 from experepair.steps.localize import localize, sharpen
 from experepair.steps.progress import Progress
 from experepair.steps.remember import ranked
@@ -86,7 +86,10 @@ async def _localize(issue: Issue, ranking: asyncio.Task[Ranking], kit: Kit, prog
 
 async def _finish(issue: Issue, kit: Kit, progress: Progress, error: ExpeRepairError | None) -> Result:
     result = _publish(issue, kit, progress, error)
-    await kit.memory.learn(trajectory(kit.journal.entries, issue, result.chosen), {})
+    if await learn(issue, result, kit) is None:
+        return result
+    result = conclude(issue, kit, progress, error)  # with what was learned, and what that cost
+    publish(result, progress, kit)
     return result
 
 

@@ -1,0 +1,99 @@
+"""Which memory a repair has: opened before anything is paid, and closed at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from experepair.domain.issue import Issue
+from experepair.domain.memory import PastRepair
+from experepair.folders import data_folder
+from experepair.memory.eligibility import Ancestors, Bounds
+from experepair.memory.memory import Memory, NoMemory
+from experepair.memory.recall import Recaller
+from experepair.memory.repository import RepositoryMemory
+from experepair.session.settings import Settings
+from experepair.workspace.repository import Repository
+
+NONE = "none"
+"""In the place of an address: no memory at all."""
+_FILE = "memory.db"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMemory:
+    """The memory of a repair.
+
+    Attributes:
+        memory: itself.
+        place: where it is kept, without password; "" for none.
+        remembers: whether it is recalled.
+        learns: whether it is told of the repair.
+    """
+
+    memory: Memory
+    place: str
+    remembers: bool
+    learns: bool
+
+
+def default_url() -> str:
+    """Where memory is kept unless something else is said: a file in the user's data folder.
+
+    Raises:
+        UsageError: the user has no home.
+    """
+    return str(data_folder() / _FILE)
+
+
+@contextmanager
+def open_memory(
+    given: Memory | str | None, settings: Settings, repository: Repository, commit: str
+) -> Iterator[OpenMemory]:
+    """Open what is recalled and learned.
+
+    Args:
+        given: a memory, or the address of one; None leaves it to the settings.
+        settings: of the repair.
+        repository: whose memory it is.
+        commit: under repair; only its ancestors are recalled of what was mined.
+
+    Raises:
+        MemoryUnavailable: the store can't be opened.
+    """
+    recalls, learns = not settings.no_recall, not settings.no_learn
+    if given is not None and not isinstance(given, str):
+        nothing = type(given) is NoMemory
+        yield OpenMemory(given, type(given).__name__, recalls and not nothing, learns and not nothing)
+        return
+    url = given or settings.memory or default_url()
+    if url == NONE or not (recalls or learns):
+        yield OpenMemory(NoMemory(), "", remembers=False, learns=False)
+        return
+    from experepair.memory.store import Store
+
+    if not (given or settings.memory):
+        data_folder().mkdir(parents=True, exist_ok=True)
+    with Store.open(url, settings.learn) as store:
+        bounds = Bounds(ancestors=Ancestors(repository.root, commit))
+        memory = RepositoryMemory(store, repository.scope, bounds, settings.recall, repository.root)
+        yield OpenMemory(memory, store.url, recalls, learns)
+
+
+def past_repairs(
+    url: str | None, settings: Settings, repository: Repository, issue: Issue
+) -> tuple[PastRepair, ...]:
+    """What memory knows of issues like this one; a default memory that isn't there yet is not made for that.
+
+    Raises:
+        MemoryUnavailable: the store can't be opened.
+    """
+    address = url or settings.memory
+    if address == NONE or settings.no_recall or not (address or Path(default_url()).exists()):
+        return ()
+    from experepair.memory.store import Store
+
+    with Store.open(address or default_url(), settings.learn) as store:
+        return Recaller(store, repository.scope, Bounds(), settings.recall).past_repairs(issue)
