@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import experepair
+from experepair.cli.bench import bench
 from experepair.cli.demo import demo
 from experepair.cli.doctor import doctor
 from experepair.cli.fix import fix
@@ -26,6 +27,7 @@ app.command("fix")(fix)
 app.command("localize")(localize)
 app.command("doctor")(doctor)
 app.command("demo")(demo)
+app.add_typer(bench)
 
 
 def _version(value: bool) -> None:

@@ -23,11 +23,14 @@ from experepair.errors import UsageError
 from experepair.sandbox.interpreter import find_interpreter
 from experepair.sandbox.open import Kind, open_sandbox
 from experepair.sandbox.sandbox import Limits
+from experepair.steps.report import write_all
 from experepair.workspace.checkout import Checkout, checkout
 
 _SETUP_FAILED = 97
 """Exit status that says that the set-up failed, not the tests."""
 _DJANGO = "django/django"
+LOG = "test_output.txt"
+"""What the tests printed, as the leaderboard names it."""
 
 
 class EvaluationConfig(BaseModel, frozen=True, extra="forbid"):
@@ -60,7 +63,7 @@ class Evaluator:
         environments: what their code runs in.
         specs: SWE-bench's test commands and parsers.
         checkouts: cache folder.
-        logs: folder for the logs of the tests, one an instance.
+        logs: folder for the logs of the tests, with a folder for each instance.
         config: limits.
     """
 
@@ -163,8 +166,7 @@ class Evaluator:
         return f"exec 2>&1\n{prepare}{run}\n"
 
     def _keep(self, instance_id: str, log: str) -> None:
-        self.logs.mkdir(parents=True, exist_ok=True)
-        (self.logs / f"{instance_id}.log").write_text(log, encoding="utf-8", errors="replace")
+        write_all(self.logs / instance_id, {LOG: log})
 
 
 def digest_of(patch: str) -> str:

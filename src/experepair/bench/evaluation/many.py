@@ -93,6 +93,8 @@ async def _judged(
     patch = prediction.model_patch or ""
     if prediction.is_empty and not run_empty:
         return Judged(instance_id=instance.id, verdict=Verdict.EMPTY)
+    if not known.runnable:
+        return Judged(instance_id=instance.id, verdict=Verdict.ERROR, why=f"can't be run here: {known.why}")
     before = _before(kept / f"{instance.id}.json")
     if before and (before.patch_digest, before.left_out) == (digest_of(patch), known.excluded_tests):
         return before

@@ -1,0 +1,15 @@
+"""`experepair bench`: many issues, and what the hidden tests say of the patches."""
+
+from __future__ import annotations
+
+import typer
+
+from experepair.cli.bench.eval import evaluate
+
+bench = typer.Typer(
+    name="bench",
+    help="Repair datasets of issues, judge the patches, and print the tables.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+bench.command("eval")(evaluate)
