@@ -51,6 +51,12 @@ class RecallConfig(BaseModel, frozen=True, extra="forbid"):
     """Entries that came near and were left out, by name in the audit; the rest is counted."""
     lock_wait_s: float = Field(default=30.0, ge=0)
     """How long another process that is writing the index is waited for, in seconds; 0 doesn't wait."""
+    cosine_floor: float = Field(default=0.3, ge=0, le=1)
+    """Least cosine for `embedding`; models differ, so it is to be set for the one that is used. 0 takes any above 0."""
+    rank_constant: int = Field(default=10, ge=0)
+    """For `hybrid`: how little the first ranks stand out; the n-th counts 1/(constant + n)."""
+    embedding_chars: int = Field(default=8000, ge=1)
+    """Of each text that are embedded."""
     embedding_model: str = ""
     """PROVIDER:NAME of the model behind `embedding` and `hybrid`, as in openai:text-embedding-3-small."""
     embedding_base_url: str | None = None

@@ -6,18 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Protocol
 
 from experepair.domain.issue import Issue
 from experepair.domain.memory import Demonstration, Insight, Origin, PastRepair, Query, Recalled
 from experepair.domain.roles import Agent
-from experepair.memory.config import RecallConfig
+from experepair.memory.config import RecallConfig, RetrieverKind
 from experepair.memory.eligibility import Bounds
 from experepair.memory.retrieve.bm25 import Bm25
-from experepair.memory.retrieve.folder import agent_folder
+from experepair.memory.retrieve.embedder import Embedder, OpenAIEmbedder
+from experepair.memory.retrieve.embedding import Embedding
+from experepair.memory.retrieve.folder import agent_folder, scope_folder
+from experepair.memory.retrieve.hybrid import Hybrid
 from experepair.memory.retrieve.index import DerivedIndex
+from experepair.memory.retrieve.paper import Paper
 from experepair.memory.retrieve.retriever import Changes, Retriever
+from experepair.memory.retrieve.vectors import VectorCache
 from experepair.memory.selection import Selection, Stored
 
 _LOOKED_AT = 20_000
@@ -52,6 +57,7 @@ class Recaller:
         bounds: what the repair must not see.
         config: how it is found.
         index_root: where derived indexes are; None means the user's cache.
+        embedder: for the retrievers that need one; made from the settings when None.
     """
 
     def __init__(
@@ -61,11 +67,13 @@ class Recaller:
         bounds: Bounds,
         config: RecallConfig,
         index_root: Path | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._store, self._scope, self._bounds, self._config = store, scope, bounds, config
-        self._root = index_root
+        self._root, self._embedder = index_root, embedder
         self._bm25: dict[Agent, Bm25] = {}
-        self._guard = Lock()
+        self._chosen: dict[Agent, Retriever] = {}
+        self._guard = RLock()
 
     def recall(self, query: Query) -> Recalled:
         """All insights of the agent, the demonstrations nearest to the query, and how they were found."""
@@ -105,7 +113,21 @@ class Recaller:
         )
 
     def _retriever(self, agent: Agent) -> Retriever:
-        return self._index(agent)
+        with self._guard:
+            if agent not in self._chosen:
+                self._chosen[agent] = self._made(agent)
+            return self._chosen[agent]
+
+    def _made(self, agent: Agent) -> Retriever:
+        match self._config.retriever:
+            case RetrieverKind.BM25:
+                return self._index(agent)
+            case RetrieverKind.PAPER:
+                return Paper(self._store, self._scope, agent, self._config)
+            case RetrieverKind.EMBEDDING:
+                return self._embedding(agent)
+            case RetrieverKind.HYBRID:
+                return Hybrid(self._index(agent), self._embedding(agent), self._config.rank_constant)
 
     def _index(self, agent: Agent) -> Bm25:
         with self._guard:
@@ -114,6 +136,14 @@ class Recaller:
                 index = DerivedIndex(folder, self._store, self._scope, agent, self._config)
                 self._bm25[agent] = Bm25(index, self._config)
             return self._bm25[agent]
+
+    def _embedding(self, agent: Agent) -> Embedding:
+        config = self._config
+        embedder = self._embedder or OpenAIEmbedder(config.embedding_model, config.embedding_base_url)
+        cache = VectorCache(
+            scope_folder(self._store.identity, self._scope, self._root) / "vectors.sqlite", embedder.name
+        )
+        return Embedding(self._store, self._scope, agent, config, embedder, cache)
 
 
 def _detail(known: Demonstration) -> str:
