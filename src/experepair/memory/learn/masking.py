@@ -17,7 +17,7 @@ _KEY_BLOCK = re.compile(
     r"(?P<end>-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
-_KEY_LINE = re.compile(r"[A-Za-z0-9+/=]{16,}")
+_KEY_LINE = re.compile(r"(^[+-])?[A-Za-z0-9+/=]{16,}", re.MULTILINE)
 
 _BEGINS = r"(?<![\w.~>-])"
 _PATHS: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = (
@@ -112,7 +112,7 @@ def masked(lesson: Lesson, root: Path | None = None) -> Lesson:
 
 def _masked_block(block: re.Match[str]) -> str:
     """Marks and line ends of a private key stay, diff signs and quotes too."""
-    return block["begin"] + _KEY_LINE.sub(MASKED, block["body"]) + block["end"]
+    return block["begin"] + _KEY_LINE.sub(rf"\g<1>{MASKED}", block["body"]) + block["end"]
 
 
 def _without(rule: Rule, text: str) -> str:
