@@ -38,6 +38,12 @@ class RunStarted(Record, frozen=True):
     issue_id: str
     issue: str
     """Text of the issue, never cut."""
+    author: str | None = None
+    """Of the issue, if known."""
+    trusted: bool = True
+    """Whether what the issue teaches may be recalled without being accepted."""
+    created_at: str = ""
+    """When the issue was written: UTC, ISO 8601; "" when unknown."""
     settings: dict[str, Any] = {}
     """What the run was told: flags, models, limits. No secrets."""
 
