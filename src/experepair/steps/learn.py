@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from experepair.domain.issue import Issue
 from experepair.domain.memory import Insight
 from experepair.domain.roles import Agent, Role
 from experepair.domain.text import clip
-from experepair.domain.trajectory import Trajectory
+from experepair.domain.trajectory import Trajectory, Trial
 from experepair.errors import ExpeRepairError, OutputError
 from experepair.journal.entries import Learned
 from experepair.journal.trajectory import trajectory
@@ -99,7 +100,7 @@ def summary_prompt(
     lived: Trajectory, status: Status, present: Mapping[Agent, Sequence[Insight]], kit: Kit
 ) -> Prompt:
     """The whole record within its budget: short texts stay whole, the longest are cut in the middle."""
-    caps, trials = kit.learning, lived.trials
+    caps, trials = kit.learning, sorted(lived.trials, key=_place)
     texts = [text for trial in trials for text in (trial.output, trial.feedback)]
     most = _cap([len(text) for text in texts], int(caps.trajectory_tokens * ASCII_CHARACTERS_PER_TOKEN))
     return render(
@@ -122,6 +123,12 @@ def summary_prompt(
             for trial in trials
         ],
     )
+
+
+def _place(trial: Trial) -> tuple[int, list[int]]:
+    """Scripts, patches, validation tests, refinements: the last two are made at once, and end in any order."""
+    letter, numbers = trial.name[:1], re.findall(r"\d+", trial.name)
+    return "SPVR".find(letter), [int(number) for number in numbers]
 
 
 def _cap(sizes: Sequence[int], budget: int) -> int:
