@@ -13,6 +13,7 @@ from experepair.cli.demo import demo
 from experepair.cli.doctor import doctor
 from experepair.cli.fix import fix
 from experepair.cli.localize import localize
+from experepair.cli.memory import memory
 from experepair.errors import ExpeRepairError
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app.command("fix")(fix)
 app.command("localize")(localize)
 app.command("doctor")(doctor)
 app.command("demo")(demo)
+app.add_typer(memory)
 app.add_typer(bench)
 
 

@@ -135,6 +135,7 @@ async def opened(
             env=environment.variables,
             limits=settings.limits,
             config=settings.repair,
+            recalling=settings.recall,
             learning=settings.learn,
             out=out,
             sandbox_report=f"{sandbox.isolation.backend} ({sandbox.isolation.tree})",
@@ -200,6 +201,9 @@ def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings, m
             tree=tree.tree_id,
             issue_id=issue.id,
             issue=issue.text,
+            author=issue.author,
+            trusted=issue.trusted,
+            created_at=issue.created_at.isoformat() if issue.created_at else "",
             settings={
                 **settings.model_dump(mode="json", exclude_defaults=True, exclude={"memory"}),
                 "memory": memory or NONE,  # as the store says it: without a password

@@ -17,6 +17,7 @@ from experepair.errors import UsageError
 from experepair.folders import config_folder
 from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
 from experepair.memory.config import LearnConfig, RecallConfig
+from experepair.memory.learn.worth import MiningConfig
 from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
@@ -85,6 +86,7 @@ class Settings(BaseSettings):
     """Whose issues are trusted when the author is given; what others' issues teach waits to be accepted."""
     recall: RecallConfig = RecallConfig()
     learn: LearnConfig = LearnConfig()
+    mining: MiningConfig = MiningConfig()
     retry: RetryPolicy = RetryPolicy()
     limits: Limits = Limits()
     repair: RepairConfig = RepairConfig()

@@ -1,0 +1,217 @@
+"""What memory is taught from outside a repair: what `experepair memory learn` calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from experepair.domain.issue import Issue
+from experepair.errors import UsageError
+from experepair.folders import data_folder
+from experepair.journal.entries import RunStarted
+from experepair.journal.reading import read_journal
+from experepair.journal.trajectory import trajectory
+from experepair.memory.learn.diffs import blobs_of, functions
+from experepair.memory.learn.extraction import lesson_of
+from experepair.memory.learn.history import Observer, mine
+from experepair.memory.learn.human import lesson_of_patch
+from experepair.memory.learn.masking import masked
+from experepair.memory.lesson import Learned, Lesson
+from experepair.session.issues import is_trusted, read_issue
+from experepair.session.memory import NONE, default_url
+from experepair.session.out import JOURNAL
+from experepair.session.settings import Settings, load
+from experepair.steps.report import RESULT
+from experepair.steps.result import Result
+from experepair.workspace.repository import Repository
+
+if TYPE_CHECKING:
+    from experepair.memory.store import Store
+
+_LARGEST_PATCH = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """What came of teaching memory.
+
+    Attributes:
+        store: where it was kept, without password.
+        repository: scope of it.
+        new: how many sources were new: commits, or the one run or patch.
+        demonstrations: ids of those that were stored; of mined ones there are too many to tell.
+        quarantined: whether they wait to be accepted.
+    """
+
+    store: str
+    repository: str
+    new: int
+    demonstrations: tuple[str, ...] = ()
+    quarantined: bool = False
+
+
+def learn_history(
+    repo: Path,
+    *,
+    memory: str | None = None,
+    commit: str = "HEAD",
+    since: datetime | None = None,
+    limit: int = 0,
+    observer: Observer | None = None,
+) -> Taught:
+    """Learn from the past commits of a repository; those that are known are passed over.
+
+    Args:
+        repo: folder of a git repository; it is only read.
+        memory: its address; None means that of the settings.
+        commit: only its ancestors, and itself.
+        since: nothing that was committed before.
+        limit: most commits, the newest first; 0 means all.
+        observer: shows progress.
+
+    Raises:
+        UsageError: there is no such repository or commit, its history can't be read, or the store can't be opened.
+    """
+    repository = Repository.open(repo)
+    settings = load(repository.root, {"memory": memory})
+    with _opened(settings) as store:
+        lessons = mine(
+            repository,
+            repository.scope,
+            commit=commit,
+            since=since,
+            limit=limit,
+            known=partial(store.knows, repository.scope),
+            config=settings.mining,
+            observer=observer,
+        )
+        return Taught(store.url, repository.scope, store.learn_many(lessons))
+
+
+def learn_run(repo: Path, run: Path, *, memory: str | None = None) -> Taught:
+    """Learn the demonstrations of a finished run; one that memory was told of at its end teaches nothing more.
+
+    Args:
+        repo: folder of the repository that was repaired.
+        run: folder with the run's journal and result.
+        memory: its address; None means that of the settings.
+
+    Raises:
+        UsageError: the folder holds no finished run of this repository, or the store can't be opened.
+        JournalError: the journal can't be read.
+    """
+    repository = Repository.open(repo)
+    entries = read_journal(run / JOURNAL)
+    result = _result(run)
+    started = next((entry for entry in entries if isinstance(entry, RunStarted)), None)
+    if started is None or started.run_id != result.run_id:
+        raise UsageError(f"journal and result in {str(run)!r} are not of the same run")
+    if started.repository != repository.scope:
+        raise UsageError(
+            f"the run in {str(run)!r} repaired {started.repository!r}, not {repository.scope!r}; give its repository"
+        )
+    issue = Issue(
+        started.issue_id,
+        started.repository,
+        started.issue,
+        started.author,
+        started.trusted,
+        datetime.fromisoformat(started.created_at) if started.created_at else None,
+    )
+    lived = trajectory(entries, issue, result.chosen, result.patch.diff if result.patch else "")
+    naming = partial(functions, read_blob=blobs_of(repository.git))
+    lesson = masked(lesson_of(lived, {}, datetime.now(UTC), naming), repository.root)
+    return _taught(lesson, load(repository.root, {"memory": memory}))
+
+
+def learn_patch(
+    repo: Path,
+    patch: str,
+    issue: str,
+    *,
+    memory: str | None = None,
+    issue_author: str | None = None,
+    untrusted: bool = False,
+) -> Taught:
+    """Learn a human's fix.
+
+    Args:
+        repo: folder of the repository that it belongs to.
+        patch: file with a diff.
+        issue: what it fixes: a file, "-" for standard input, or the text.
+        memory: its address; None means that of the settings.
+        issue_author: who wrote the issue; then it is trusted only when the settings list him.
+        untrusted: what is learned is not recalled until it is accepted.
+
+    Raises:
+        UsageError: patch or issue can't be read, or the store can't be opened.
+    """
+    repository = Repository.open(repo)
+    settings = load(repository.root, {"memory": memory})
+    trusted = not untrusted and is_trusted(issue_author, settings.trusted_authors)
+    given = read_issue(issue, repository.scope, issue_author, trusted=trusted)
+    lesson = lesson_of_patch(
+        repository,
+        _read_patch(Path(patch)),
+        given,
+        at=datetime.now(UTC),
+        test_chars=settings.mining.test_chars,
+    )
+    return _taught(lesson, settings)
+
+
+def _taught(lesson: Lesson, settings: Settings) -> Taught:
+    with _opened(settings) as store:
+        learned: Learned = store.learn(lesson)
+        return Taught(
+            store.url,
+            lesson.issue.repository,
+            int(learned.new),
+            learned.demonstrations,
+            quarantined=not lesson.issue.trusted,
+        )
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Store]:
+    from experepair.memory.store import Store
+
+    if settings.memory == NONE:
+        raise UsageError(
+            "there is no memory to teach: the settings say memory = 'none'; give one with --memory"
+        )
+    if not settings.memory:
+        data_folder().mkdir(parents=True, exist_ok=True)
+    with Store.open(settings.memory or default_url(), settings.learn) as store:
+        yield store
+
+
+def _result(run: Path) -> Result:
+    path = run / RESULT
+    try:
+        return Result.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(
+            f"there is no result in {str(run)!r} ({error.strerror}): give the folder of a finished run"
+        ) from error
+    except ValidationError as error:
+        raise UsageError(
+            f"{str(path)!r} is no result of a run: {error.error_count()} fields are wrong"
+        ) from error
+
+
+def _read_patch(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"can't read the patch {str(path)!r}: {error.strerror}") from error
+    if len(content) > _LARGEST_PATCH:
+        raise UsageError(f"the patch {str(path)!r} has {len(content):,} bytes, more than {_LARGEST_PATCH:,}")
+    return content.decode("utf-8", "replace")
