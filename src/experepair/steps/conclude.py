@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import experepair
 from experepair.domain.candidate import Candidate
 from experepair.domain.issue import Issue
+from experepair.domain.place import Evidence
 from experepair.errors import BudgetSpent, ProviderError
 from experepair.steps.checks import ExistingTest
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
 from experepair.steps.progress import Progress
+from experepair.steps.remembered import memory_info
 from experepair.steps.reproduce import Reproduction
 from experepair.steps.result import (
     CandidateInfo,
     EvidenceInfo,
     FileInfo,
+    FunctionInfo,
     IssueInfo,
     PatchInfo,
     PlacesInfo,
@@ -25,7 +30,7 @@ from experepair.steps.result import (
 )
 from experepair.steps.spending import spending
 
-_RANKED_FILES = 20
+_RANKED_FILES, _FUNCTIONS = 20, 3
 
 
 def conclude(issue: Issue, kit: Kit, progress: Progress, error: BaseException | None = None) -> Result:
@@ -56,6 +61,7 @@ def conclude(issue: Issue, kit: Kit, progress: Progress, error: BaseException | 
         validation_tests={test.name: test.source for test in progress.tests},
         table=_table(progress),
         existing_tests=progress.existing.compared if progress.existing else (),
+        memory=memory_info(issue, kit),
         sandbox=kit.sandbox_report,
         spending=spending(kit.journal.entries),
         out=kit.out,
@@ -129,9 +135,10 @@ def _places(places: Places) -> PlacesInfo:
             FileInfo(
                 path=file.path,
                 score=file.score,
-                evidence=tuple(
-                    EvidenceInfo(kind=item.kind, detail=item.detail, weight=item.weight)
-                    for item in file.evidence
+                evidence=_evidence(file.evidence),
+                functions=tuple(
+                    FunctionInfo(span=one.span.label, score=one.score, evidence=_evidence(one.evidence))
+                    for one in file.functions[:_FUNCTIONS]
                 ),
             )
             for file in places.ranking.files[:_RANKED_FILES]
@@ -141,6 +148,10 @@ def _places(places: Places) -> PlacesInfo:
         files=places.files,
         spans=tuple(span.label for span in places.spans),
     )
+
+
+def _evidence(evidence: Sequence[Evidence]) -> tuple[EvidenceInfo, ...]:
+    return tuple(EvidenceInfo(kind=item.kind, detail=item.detail, weight=item.weight) for item in evidence)
 
 
 def _table(progress: Progress) -> TableInfo | None:

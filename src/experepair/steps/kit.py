@@ -17,7 +17,7 @@ from experepair.journal import entries
 from experepair.journal.journal import Journal
 from experepair.llm.roles import Models
 from experepair.localize.executed import NOTHING, Observed
-from experepair.memory.config import LearnConfig
+from experepair.memory.config import LearnConfig, RecallConfig
 from experepair.memory.memory import Memory
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.sandbox import Limits
@@ -57,6 +57,7 @@ class Kit:
         env: variables of every command, such as the import path.
         limits: of an execution that brings none of its own.
         config: caps and sizes.
+        recalling: how recall works.
         learning: caps of what is learned.
         out: folder for the results; None leaves them to the caller.
         sandbox_report: which backend isolates the executions, and how.
@@ -80,6 +81,7 @@ class Kit:
     env: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
     config: RepairConfig = field(default_factory=RepairConfig)
+    recalling: RecallConfig = field(default_factory=RecallConfig)
     learning: LearnConfig = field(default_factory=LearnConfig)
     out: Path | None = None
     sandbox_report: str = ""

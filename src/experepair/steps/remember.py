@@ -104,6 +104,17 @@ async def present_insights(kit: Kit) -> Mapping[Agent, tuple[Insight, ...]]:
     return found
 
 
+def given_in(entry: entries.Recalled) -> Recalled:
+    """The insights and demonstrations that an entry holds; none when an earlier entry holds them."""
+    given = entry.given or {"insights": (), "demonstrations": ()}
+    return Recalled(
+        _read(Insight, given["insights"]),
+        _read(Demonstration, given["demonstrations"]),
+        entry.considered,
+        entry.data,
+    )
+
+
 async def _past_repairs(kit: Kit, issue: Issue) -> tuple[PastRepair, ...]:
     for entry in kit.journal.entries:
         if isinstance(entry, entries.PastRepairs):
@@ -120,12 +131,7 @@ async def _past_repairs(kit: Kit, issue: Issue) -> tuple[PastRepair, ...]:
 def _given_before(kit: Kit, query: Query) -> Recalled | None:
     for entry in kit.journal.entries:
         if isinstance(entry, entries.Recalled) and entry.query == query.digest and entry.given is not None:
-            return Recalled(
-                _read(Insight, entry.given["insights"]),
-                _read(Demonstration, entry.given["demonstrations"]),
-                entry.considered,
-                entry.data,
-            )
+            return given_in(entry)
     return None
 
 

@@ -104,12 +104,23 @@ class EvidenceInfo(_Value, frozen=True):
     weight: float
 
 
+class FunctionInfo(_Value, frozen=True):
+    """A suspected function of a file."""
+
+    span: Text
+    """As "path:first-last name"."""
+    score: float
+    evidence: tuple[EvidenceInfo, ...]
+
+
 class FileInfo(_Value, frozen=True):
     """A suspected file."""
 
     path: Text
     score: float
     evidence: tuple[EvidenceInfo, ...]
+    functions: tuple[FunctionInfo, ...] = ()
+    """Its best."""
 
 
 class PlacesInfo(_Value, frozen=True):
@@ -146,6 +157,64 @@ class TableInfo(_Value, frozen=True):
     """Validation tests that fail on every candidate."""
 
 
+class RememberedInfo(_Value, frozen=True):
+    """An insight or a demonstration that was in a prompt."""
+
+    id: Text
+    kind: Literal["insight", "demonstration"]
+    agent: Text
+    """Whose memory it is from."""
+    text: Text
+    """The insight, or the title of the demonstration's issue."""
+    origin: Text = ""
+    """Of a demonstration: validated, mined or human."""
+    trusted: bool = True
+    issue: Text = ""
+    """Of a demonstration: the issue that it was learned from."""
+    source: Text = ""
+    """Of a demonstration: the run, or the commit, that it was learned from."""
+    score: float | None = None
+    """Of a demonstration: its best likeness to a query; None when memory doesn't tell."""
+    prompts: tuple[Text, ...] = ()
+    """Roles of the calls in whose prompts it was."""
+    applied: tuple[Text, ...] = ()
+    """Outputs that say that it was applied; agents are asked that of insights only."""
+
+
+class LearnedInfo(_Value, frozen=True):
+    """What the repair taught."""
+
+    new: bool
+    """False when memory knew this run already."""
+    demonstrations: tuple[Text, ...] = ()
+    """Ids of those that were stored."""
+    operations: tuple[Text, ...] = ()
+    """What was done to insights, in words."""
+    dropped: tuple[Text, ...] = ()
+    """Operations that were not applied, each with the reason."""
+    quarantined: bool = False
+    """Whether it waits to be accepted before it is recalled."""
+    failed: Text = ""
+    """Why nothing could be learned, or no insights could be drawn."""
+
+
+class MemoryInfo(_Value, frozen=True):
+    """What memory had to do with the repair."""
+
+    place: Text
+    """Where it is kept, without password."""
+    recalls: int
+    """How often it was asked."""
+    considered: int
+    """Demonstrations that it could choose from, at most."""
+    remembered: tuple[RememberedInfo, ...] = ()
+    """What was in a prompt."""
+    similar: tuple[Text, ...] = ()
+    """Issues among them that say nearly the same, and what fixed them."""
+    learned: LearnedInfo | None = None
+    """None when nothing was to be learned, or not yet."""
+
+
 class Result(_Value, frozen=True):
     """A finished repair. Documented in docs/result.md; `schema_version` rises with every change of meaning."""
 
@@ -166,6 +235,8 @@ class Result(_Value, frozen=True):
     table: TableInfo | None = None
     existing_tests: tuple[Text, ...] = ()
     """Files of existing tests that were run."""
+    memory: MemoryInfo | None = None
+    """None without memory."""
     sandbox: Text = ""
     """Which backend isolated the executions, and how."""
     spending: Spending
