@@ -44,6 +44,7 @@ def demo(
             str(issue),
             out=out,
             replay=ReplayModel(data.resource(data.JOURNAL)),
+            memory="none",  # the journal was recorded without
             observer=shown,
             tell=lambda note: console.print(note, markup=False, highlight=False, soft_wrap=True),
             python=sys.executable,

@@ -21,7 +21,16 @@ def fix(
         str,
         typer.Option("--issue", "-i", help="The issue: a file, - for standard input, or the text itself."),
     ],
-    issue_author: Annotated[str | None, typer.Option(help="Who wrote the issue.")] = None,
+    issue_author: Annotated[
+        str | None,
+        typer.Option(
+            help="Who wrote the issue; then it is trusted only when trusted_authors of the settings has the name."
+        ),
+    ] = None,
+    untrusted: Annotated[
+        bool,
+        typer.Option("--untrusted", help="Recall nothing of what is learned here until it is accepted."),
+    ] = False,
     commit: Annotated[str, typer.Option(help="Commit to repair.")] = "HEAD",
     include_dirty: Annotated[
         bool,
@@ -46,6 +55,7 @@ def fix(
     model_refine: Annotated[str | None, typer.Option(help="Model that refines patches.")] = None,
     model_validate: Annotated[str | None, typer.Option(help="Model that writes validation tests.")] = None,
     model_review: Annotated[str | None, typer.Option(help="Model that chooses the patch.")] = None,
+    model_summarize: Annotated[str | None, typer.Option(help="Model that draws insights.")] = None,
     temperature: Annotated[
         list[str] | None,
         typer.Option(help="ROLE=T or T: temperature of one role, or of all; may be given several times."),
@@ -102,6 +112,28 @@ def fix(
     test_command: Annotated[
         str | None, typer.Option(help="How existing tests are run, with {files} for the test files.")
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL|none",
+            help="What is recalled and learned: a file, sqlite:///PATH, postgresql://…, or none "
+            "(default: a file in the user's data folder).",
+        ),
+    ] = None,
+    no_recall: Annotated[
+        bool, typer.Option("--no-recall", help="Recall nothing, in prompts and in the ranking; learn.")
+    ] = False,
+    no_learn: Annotated[bool, typer.Option("--no-learn", help="Recall, but learn nothing.")] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="demonstrations or insights: leave these out of prompts; may be given twice."),
+    ] = None,
+    retriever: Annotated[
+        str | None, typer.Option(help="What finds demonstrations: bm25, paper, embedding or hybrid.")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="Demonstrations in a prompt, each from another issue (default 5).")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results (default: experepair-out/ISSUE, numbered).")
     ] = None,
@@ -136,6 +168,7 @@ def fix(
         Role.REFINE: model_refine,
         Role.VALIDATE: model_validate,
         Role.REVIEW: model_review,
+        Role.SUMMARIZE: model_summarize,
     }
     settings: dict[str, Any] = {
         "model": model,
@@ -154,6 +187,9 @@ def fix(
         "build_products": build_products,
         "preflight": preflight,
         "test_command": test_command,
+        "no_recall": no_recall or None,
+        "no_learn": no_learn or None,
+        "recall": _recall(without or [], retriever, top_k),
     }
     console = Console(stderr=True)
     with interruptible(), display(console) as shown:
@@ -167,6 +203,8 @@ def fix(
             out=out,
             resume=resume,
             apply=apply,
+            memory=memory,
+            untrusted=untrusted,
             observer=shown,
             tell=lambda note: console.print(note, markup=False, highlight=False, soft_wrap=True),
             **settings,
@@ -200,11 +238,23 @@ def conclude(result: Result, console: Console) -> None:
             diff = visible(patch.read_text("utf-8", "replace"))
             for line in diff.splitlines():
                 console.print(Text(line, _COLOURS.get(line[:1], "")), soft_wrap=True)
+        for note in result.memory.similar if result.memory else ():
+            console.print(Text(f"this issue is {visible(note)}"))
         for flag in result.patch.flags if result.patch else ():
             console.print(Text(f"look twice: {visible(flag)}", style="yellow"))
         console.print(
             f"the whole story: {result.out}/report.md", markup=False, highlight=False, soft_wrap=True
         )
+
+
+def _recall(without: list[str], retriever: str | None, top_k: int | None) -> dict[str, Any]:
+    from experepair.errors import UsageError
+
+    known = ("demonstrations", "insights")
+    if wrong := [name for name in without if name not in known]:
+        raise UsageError(f"--without {wrong[0]!r} is neither demonstrations nor insights")
+    given: dict[str, Any] = {"retriever": retriever, "top_k": top_k}
+    return {name: value for name, value in given.items() if value is not None} | dict.fromkeys(without, False)
 
 
 def _temperatures(given: list[str]) -> dict[Any, float]:
