@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import tarfile
+import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -45,6 +48,31 @@ def stage_changes(changes: Changes, tree: Path, folder: Path, owner: Owner) -> t
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             raise UsageError(f"the change to {path!r} needs a folder where another one has a file") from error
     return tuple(removed)
+
+
+def pack_changes(changes: Changes, tree: Path) -> tuple[bytes, tuple[str, ...]]:
+    """New contents as a tar archive, with the permissions that the files have in `tree`.
+
+    Returns:
+        The archive, empty when nothing is new, and the paths to remove from the tree.
+
+    Raises:
+        UsageError: as for `stage_changes`.
+    """
+    removed = []
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for path, content in changes.items():
+            parts = _checked(path, tree)
+            if content is None:
+                removed.append("/".join(parts))
+                continue
+            entry = tarfile.TarInfo("./" + "/".join(parts))
+            entry.size = len(content)
+            entry.mode = _mode(tree.joinpath(*parts), 0o644)
+            entry.mtime = int(time.time())
+            archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue() if len(removed) < len(changes) else b"", tuple(removed)
 
 
 def prepare_tree(tree: Path, owner: Owner) -> None:

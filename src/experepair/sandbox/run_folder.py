@@ -34,14 +34,14 @@ class RunFolder:
     def __init__(self, root: Path) -> None:
         name = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.path = root / name
-        self._lock = root / f"{name}.lock"
+        self.lock = root / f"{name}.lock"
         self._fd = -1
 
     def __enter__(self) -> Self:
         try:
-            self._lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             while self._fd < 0:
-                self._fd = _locked(self._lock)
+                self._fd = _locked(self.lock)
             self.path.mkdir(mode=0o700)
         except OSError as error:
             self._close()
@@ -52,7 +52,7 @@ class RunFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         remove(self.path)
-        self._lock.unlink(missing_ok=True)
+        self.lock.unlink(missing_ok=True)
         self._close()
 
     def _close(self) -> None:
@@ -78,6 +78,24 @@ def sweep(run_root: Path) -> list[Path]:
         os.close(fd)
         removed.append(folder)
     return removed
+
+
+def is_held(lock: Path) -> bool | None:
+    """Whether the process of a run folder's lock lives; None when this user can't tell."""
+    try:
+        lock.parent.stat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        fd = _locked(lock, create=False)
+    except OSError:
+        return None
+    if fd < 0:
+        return lock.exists()
+    os.close(fd)
+    return False
 
 
 def remove(folder: Path) -> None:
