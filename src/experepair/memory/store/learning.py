@@ -20,8 +20,18 @@ from experepair.memory.store.records import Mark
 from experepair.memory.store.semantic import Insights, Outcome, Slot, Wish
 
 
-def learn(writer: Writer, lessons: Sequence[Lesson], config: LearnConfig) -> list[Learned]:
-    """Learn lessons in the writer's transaction; those whose keys are known change nothing."""
+def learn(
+    writer: Writer, lessons: Sequence[Lesson], config: LearnConfig, *, held: bool | None = None
+) -> list[Learned]:
+    """Learn lessons in the writer's transaction; those whose keys are known change nothing.
+
+    Args:
+        writer: of the transaction.
+        lessons: all with different keys, or the first of each key counts.
+        config: caps.
+        held: whether they are quarantined; None leaves it to the trust in their issues.
+    """
+    lessons = [_named(lesson) for lesson in lessons]
     batch = _Batch(writer, config)
     scopes = {name: made_scope(writer.connection, name) for name in {o.issue.repository for o in lessons}}
     known = {
@@ -39,7 +49,9 @@ def learn(writer: Writer, lessons: Sequence[Lesson], config: LearnConfig) -> lis
             learned.append(Learned(new=False))
             continue
         known.add((scope, lesson.key))
-        learned.append(batch.add(scope, lesson, taken))
+        learned.append(
+            batch.add(scope, lesson, taken, held=not lesson.issue.trusted if held is None else held)
+        )
     batch.write()
     return learned
 
@@ -97,6 +109,20 @@ def use_rows(event: Event) -> list[dict[str, Any]]:
     return [{"subject": id, "lesson": event.lesson, "named": named} for id, named in event.body["uses"]]
 
 
+def _named(lesson: Lesson) -> Lesson:
+    """The lesson with names that both databases can hold."""
+    name = schema.named
+    demonstrations = tuple(replace(d, id=name(d.id)) for d in lesson.demonstrations)
+    return replace(
+        lesson,
+        key=name(lesson.key),
+        issue=replace(lesson.issue, id=name(lesson.issue.id), repository=name(lesson.issue.repository)),
+        outcome=name(lesson.outcome),
+        demonstrations=demonstrations,
+        uses=tuple(replace(use, id=name(use.id)) for use in lesson.uses),
+    )
+
+
 def _mark(event: Event) -> Mark:
     return Mark.QUARANTINED if event.held else Mark.NONE
 
@@ -115,15 +141,15 @@ class _Batch:
         self._before: dict[int, tuple[Slot, ...]] = {}
         self._insights: dict[int, Insights] = {}
 
-    def add(self, scope: int, lesson: Lesson, taken: set[str]) -> Learned:
+    def add(self, scope: int, lesson: Lesson, taken: set[str], *, held: bool) -> Learned:
         """Take a new lesson in.
 
         Args:
             scope: number of its repository.
             lesson: all of it.
             taken: ids of demonstrations that others have; those of this lesson are added.
+            held: whether it is quarantined.
         """
-        held = not lesson.issue.trusted
         event = self._writer.append(Kind.LEARNED, scope, lesson.at, lesson_body(lesson), held=held)
         self._rows[schema.lesson].append(lesson_row(event))
         ids: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,12 +18,14 @@ from experepair.memory.store.records import Change, InsightRecord, Mark, Stored,
 
 _D, _E, _L, _S = schema.demonstration, schema.event, schema.lesson, schema.scope
 STORED = (
-    sa.select(_D.c.id, _D.c.marks, _D.c.changed, _L.c.key, _S.c.name, _E.c.body)
+    sa.select(_D.c.id, _D.c.marks, _D.c.changed, _L.c.key, _S.c.name, _E.c.held, _E.c.body)
     .join(_E, _E.c.id == _D.c.event)
     .join(_L, _L.c.id == _D.c.lesson)
     .join(_S, _S.c.id == _D.c.scope)
 )
 """What makes a `Stored`."""
+COUNTS = _L.c.marks.bitwise_and(int(Mark.QUARANTINED | Mark.REVERTED)) == 0
+"""Lessons whose uses and endings count."""
 
 
 def demonstrations(connection: sa.Connection, ids: Sequence[str]) -> dict[str, Stored]:
@@ -37,7 +40,7 @@ def demonstrations(connection: sa.Connection, ids: Sequence[str]) -> dict[str, S
 def stored(row: sa.Row[*tuple[Any, ...]]) -> Stored:
     """A row of `STORED`."""
     return Stored(
-        demonstration=demonstration_of(row.body),
+        demonstration=_demonstration(row),
         state=Mark(row.marks).state,
         event=row.changed,
         scope=row.name,
@@ -52,7 +55,7 @@ def changes(connection: sa.Connection, scope: str, agent: Agent, after: int, lim
         return []
     mine = (_D.c.scope == number) & (_D.c.agent == agent.value)
     wanted = (
-        sa.select(_D.c.id, _D.c.changed, _D.c.marks, _E.c.body)
+        sa.select(_D.c.id, _D.c.changed, _D.c.marks, _E.c.held, _E.c.body)
         .join(_E, _E.c.id == _D.c.event)
         .where(mine)
         .order_by(_D.c.changed, _D.c.id)
@@ -65,7 +68,13 @@ def changes(connection: sa.Connection, scope: str, agent: Agent, after: int, lim
 
 
 def _recallable(row: sa.Row[*tuple[Any, ...]]) -> Demonstration | None:
-    return None if row.marks else demonstration_of(row.body)
+    return None if row.marks else _demonstration(row)
+
+
+def _demonstration(row: sa.Row[*tuple[Any, ...]]) -> Demonstration:
+    """What was held when it came is of untrusted origin here, whatever the record says."""
+    demonstration = demonstration_of(row.body)
+    return replace(demonstration, trusted=False) if row.held and demonstration.trusted else demonstration
 
 
 def head(connection: sa.Connection, scope: str, agent: Agent) -> int:
@@ -114,7 +123,7 @@ def usage(connection: sa.Connection, ids: Iterable[str]) -> dict[str, Usage]:
         counted = (
             sa.select(use.c.subject, use.c.named, _L.c.outcome, _L.c.verdict, sa.func.count().label("times"))
             .join(_L, _L.c.id == use.c.lesson)
-            .where(use.c.subject.in_(chunk), _L.c.marks == 0)
+            .where(use.c.subject.in_(chunk), COUNTS)
             .group_by(use.c.subject, use.c.named, _L.c.outcome, _L.c.verdict)
         )
         for row in connection.execute(counted):

@@ -33,6 +33,11 @@ VERSION = "0001"
 VERSION_TABLE = "memory_version"
 
 
+def named(text: str) -> str:
+    """A name with what a database can't hold as escapes."""
+    return encodable(text).replace("\0", "\\x00")
+
+
 class Json(TypeDecorator[Any]):
     """A JSON value in a text column."""
 
@@ -59,7 +64,7 @@ class Name(TypeDecorator[str]):
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Escape."""
         del dialect
-        return None if value is None else encodable(value).replace("\0", "\\x00")
+        return None if value is None else named(value)
 
 
 Number = BigInteger().with_variant(Integer, "sqlite")

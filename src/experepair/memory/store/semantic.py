@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from experepair.domain.memory import OperationKind
 from experepair.domain.roles import Agent
@@ -187,7 +188,7 @@ class Insights:
 
 def insight_id(uid: str) -> str:
     """The id of an insight that an operation adds; the same in every store that holds the operation."""
-    return f"i{uid[-12:]}"
+    return f"i{sha256(uid.encode()).hexdigest()[:12]}"
 
 
 def _plain(text: str) -> str:

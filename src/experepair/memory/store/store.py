@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
+from typing import Any
 
 from experepair.domain.memory import Insight
 from experepair.domain.roles import Agent
 from experepair.memory.config import LearnConfig
 from experepair.memory.lesson import Learned, Lesson
-from experepair.memory.store import learning, reading
+from experepair.memory.store import erasing, learning, looking, managing, reading, transfer, verifying
 from experepair.memory.store.database import Database, parsed
 from experepair.memory.store.events import Writer, scope_id
-from experepair.memory.store.records import Change, InsightRecord, Stored, Usage
+from experepair.memory.store.records import (
+    Change,
+    Changed,
+    Filter,
+    Held,
+    Imported,
+    InsightRecord,
+    LogEntry,
+    Page,
+    State,
+    Stats,
+    Stored,
+    Usage,
+    Verdict,
+)
+from experepair.memory.store.schema import named
 
 _BATCH = 500
 """Lessons that `learn_many` writes in one transaction."""
@@ -74,8 +92,8 @@ class Store:
         A lesson whose key its repository knows already changes nothing. What comes of an issue that isn't trusted is
         quarantined, its operations on insights wait until it is accepted.
         """
-        with self._database.write() as connection:
-            return learning.learn(Writer(connection, self._actor), [lesson], self._config)[0]
+        with self._writer() as writer:
+            return learning.learn(writer, [lesson], self._config)[0]
 
     def learn_many(self, lessons: Iterable[Lesson]) -> int:
         """Learn lessons in batches.
@@ -86,8 +104,8 @@ class Store:
         new = 0
         stream = iter(lessons)
         while batch := list(islice(stream, _BATCH)):
-            with self._database.write() as connection:
-                learned = learning.learn(Writer(connection, self._actor), batch, self._config)
+            with self._writer() as writer:
+                learned = learning.learn(writer, batch, self._config)
             new += sum(one.new for one in learned)
         return new
 
@@ -95,7 +113,8 @@ class Store:
         """Which of these lessons were learned of a repository, whatever became of them."""
         with self._database.read() as connection:
             number = scope_id(connection, scope)
-            return set() if number is None else learning.known_keys(connection, number, keys)
+            known = set() if number is None else learning.known_keys(connection, number, keys)
+        return {key for key in keys if named(key) in known}
 
     def demonstrations(self, ids: Sequence[str]) -> dict[str, Stored]:
         """Demonstrations by id, in the order of the ids; those that aren't there are left out."""
@@ -134,9 +153,163 @@ class Store:
         with self._database.read() as connection:
             return reading.usage(connection, ids)
 
+    def verdict(
+        self,
+        scope: str,
+        run_id: str,
+        verdict: Verdict,
+        patch: str | None = None,
+        at: datetime | None = None,
+        *,
+        paths: tuple[str, ...] = (),
+        functions: tuple[str, ...] = (),
+    ) -> Changed:
+        """Say what became of the patch of a repair.
+
+        A rejected one is no success any more: neither recalled nor counted. An edited one is replaced in its
+        demonstrations by the human's.
+
+        Args:
+            scope: the repository.
+            run_id: of the repair.
+            verdict: what the human says; the last word counts.
+            patch: his own, when it is EDITED.
+            at: when he said so; None means now.
+            paths: files that his patch touches; empty means those of the replaced one.
+            functions: definitions that it touches; the same.
+
+        Raises:
+            UsageError: there is no such repair, or no patch where one is needed.
+        """
+        judged = managing.Judged(run_id, Verdict(verdict), patch, paths, functions)
+        with self._writer() as writer:
+            return managing.judge(writer, scope, judged, self._config, at or _now())
+
+    def accept(self, scope: str, names: Iterable[str], at: datetime | None = None) -> Changed:
+        """Let what is quarantined or forgotten be recalled.
+
+        Args:
+            scope: the repository.
+            names: demonstrations, lessons, runs or issues; the operations of a whole lesson are applied now, to the
+                insights as they are now.
+            at: when; None means now.
+
+        Raises:
+            UsageError: a name stands for nothing.
+        """
+        with self._writer() as writer:
+            return managing.accept(writer, scope, names, at or _now())
+
+    def forget(
+        self, scope: str, names: Iterable[str], erase: bool = False, at: datetime | None = None
+    ) -> Changed:
+        """Hide entries, or remove their content for good.
+
+        Args:
+            scope: the repository.
+            names: demonstrations, insights, lessons, runs or issues.
+            erase: also from the events and from the pages of the database. This rewrites the file; indexes that were
+                derived from the store have to be made again.
+            at: when; None means now.
+
+        Raises:
+            UsageError: a name stands for nothing.
+        """
+        with self._writer() as writer:
+            act = erasing.erase if erase else managing.forget
+            done = act(writer, scope, names, at or _now())
+        if erase:
+            erasing.scrub(self._database)
+        return done
+
+    def revert(self, scope: str, name: str, at: datetime | None = None) -> Changed:
+        """Make it as if the lessons of a run, a lesson's key or an issue had never been learned.
+
+        The insights become what all other lessons make of them, each applied in its turn: what a later lesson wrote
+        stays, as the rules for operations on a changed or missing insight say; who left to make room is back.
+
+        Raises:
+            UsageError: the name stands for nothing.
+        """
+        with self._writer() as writer:
+            return managing.revert(writer, scope, name, at or _now())
+
+    def scopes(self) -> dict[str, int]:
+        """Repositories of which something was learned, with the number of their lessons."""
+        with self._database.read() as connection:
+            return looking.scopes(connection)
+
+    def listing(self, wanted: Filter, offset: int = 0, limit: int = 50) -> Page:
+        """Demonstrations that a filter lets through, newest first."""
+        with self._database.read() as connection:
+            return looking.listing(connection, wanted, offset, limit)
+
+    def lessons(
+        self, scope: str | None = None, state: State | None = None, offset: int = 0, limit: int = 50
+    ) -> tuple[Held, ...]:
+        """Lessons, newest first."""
+        with self._database.read() as connection:
+            return looking.lessons(connection, scope, state, offset, limit)
+
+    def lesson(self, scope: str, name: str) -> tuple[Held, ...]:
+        """Lessons with that key, of that run or of that issue, oldest first."""
+        with self._database.read() as connection:
+            return looking.lesson(connection, scope, name)
+
+    def log(
+        self, scope: str | None = None, name: str | None = None, before: int | None = None, limit: int = 50
+    ) -> tuple[LogEntry, ...]:
+        """Events, newest first.
+
+        Args:
+            scope: of one repository only.
+            name: only those about a demonstration, insight, lesson, run or issue.
+            before: only older ones than this event, for the next page.
+            limit: how many at most.
+        """
+        with self._database.read() as connection:
+            return looking.log(connection, scope, name, before, limit)
+
+    def stats(self, scope: str | None = None) -> Stats:
+        """Growth, use and outcomes, of one repository or of all."""
+        with self._database.read(snapshot=True) as connection:
+            return looking.stats(connection, scope)
+
+    def verify(self) -> tuple[str, ...]:
+        """What differs between the tables and the events that they were made of, in words; nothing when all is well."""
+        with self._database.read(snapshot=True) as connection:
+            return verifying.verify(connection)
+
+    def export(self, scope: str | None = None) -> Iterator[dict[str, Any]]:
+        """All that is known, as JSON values, one a line: a header, then the events in order."""
+        with self._database.read(snapshot=True) as connection:
+            yield from transfer.exported(connection, scope, self.identity)
+
+    def import_(self, lines: Iterable[str], trusted: bool = False) -> Imported:
+        """Take in what `export` gave; all of it or, when a line can't be read, nothing. Twice is once.
+
+        Args:
+            lines: of JSON.
+            trusted: whether it is one's own backup, with all states; else all of it is quarantined here.
+
+        Raises:
+            UsageError: a line can't be read.
+        """
+        with self._writer() as writer:
+            return transfer.import_lines(writer, lines, trusted=trusted)
+
+    @contextlib.contextmanager
+    def _writer(self) -> Iterator[Writer]:
+        with self._database.write() as connection:
+            yield Writer(connection, self._actor)
+
 
 def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name
         return "unknown"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
