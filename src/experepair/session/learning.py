@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from experepair.domain.issue import Issue
+from experepair.domain.memory import Insight, Operation
+from experepair.domain.roles import Agent, Role
 from experepair.errors import UsageError
-from experepair.folders import data_folder
-from experepair.journal.entries import RunStarted
+from experepair.journal.entries import Consulted, Entry, Intent, Replied, RunStarted
 from experepair.journal.reading import read_journal
 from experepair.journal.trajectory import trajectory
+from experepair.memory.insights.operations import read_operations
 from experepair.memory.learn.diffs import blobs_of, functions
 from experepair.memory.learn.extraction import lesson_of
 from experepair.memory.learn.history import Observer, mine
@@ -25,15 +25,12 @@ from experepair.memory.learn.human import lesson_of_patch
 from experepair.memory.learn.masking import masked
 from experepair.memory.lesson import Learned, Lesson
 from experepair.session.issues import is_trusted, read_issue
-from experepair.session.memory import NONE, default_url
+from experepair.session.memory import open_store
 from experepair.session.out import JOURNAL
 from experepair.session.settings import Settings, load
 from experepair.steps.report import RESULT
 from experepair.steps.result import Result
 from experepair.workspace.repository import Repository
-
-if TYPE_CHECKING:
-    from experepair.memory.store import Store
 
 _LARGEST_PATCH = 1_000_000
 
@@ -81,11 +78,11 @@ def learn_history(
     """
     repository = Repository.open(repo)
     settings = load(repository.root, {"memory": memory})
-    with _opened(settings) as store:
+    with open_store(settings) as store:
         lessons = mine(
             repository,
             repository.scope,
-            commit=commit,
+            commit=head,
             since=since,
             limit=limit,
             known=partial(store.knows, repository.scope),
@@ -96,7 +93,9 @@ def learn_history(
 
 
 def learn_run(repo: Path, run: Path, *, memory: str | None = None) -> Taught:
-    """Learn the demonstrations of a finished run; one that memory was told of at its end teaches nothing more.
+    """Learn a finished run: its demonstrations, and the insights that were drawn at its end, if any were.
+
+    A run that this memory was told of already teaches nothing more.
 
     Args:
         repo: folder of the repository that was repaired.
@@ -127,8 +126,9 @@ def learn_run(repo: Path, run: Path, *, memory: str | None = None) -> Taught:
     )
     lived = trajectory(entries, issue, result.chosen, result.patch.diff if result.patch else "")
     naming = partial(functions, read_blob=blobs_of(repository.git))
-    lesson = masked(lesson_of(lived, {}, datetime.now(UTC), naming), repository.root)
-    return _taught(lesson, load(repository.root, {"memory": memory}))
+    settings = load(repository.root, {"memory": memory})
+    lesson = lesson_of(lived, _operations(entries, settings), datetime.now(UTC), naming)
+    return _taught(masked(lesson, repository.root), settings)
 
 
 def learn_patch(
@@ -167,8 +167,23 @@ def learn_patch(
     return _taught(lesson, settings)
 
 
+def _operations(entries: Sequence[Entry], settings: Settings) -> Mapping[Agent, tuple[Operation, ...]]:
+    """What the summary said of the insights that it was shown; none when there was no summary."""
+    shown = next((entry for entry in entries if isinstance(entry, Consulted)), None)
+    asked = {entry.call for entry in entries if isinstance(entry, Intent) and entry.role == Role.SUMMARIZE}
+    replies = [entry.text for entry in entries if isinstance(entry, Replied) and entry.call in asked]
+    if shown is None or not replies:
+        return {}
+    read = TypeAdapter(tuple[Insight, ...]).validate_python
+    present = {Agent(agent): read(insights) for agent, insights in shown.insights.items()}
+    caps = settings.learn
+    return read_operations(
+        replies[-1], present, most=caps.most_operations, longest=caps.insight_chars
+    ).operations
+
+
 def _taught(lesson: Lesson, settings: Settings) -> Taught:
-    with _opened(settings) as store:
+    with open_store(settings) as store:
         learned: Learned = store.learn(lesson)
         return Taught(
             store.url,
@@ -177,20 +192,6 @@ def _taught(lesson: Lesson, settings: Settings) -> Taught:
             learned.demonstrations,
             quarantined=not lesson.issue.trusted,
         )
-
-
-@contextmanager
-def _opened(settings: Settings) -> Iterator[Store]:
-    from experepair.memory.store import Store
-
-    if settings.memory == NONE:
-        raise UsageError(
-            "there is no memory to teach: the settings say memory = 'none'; give one with --memory"
-        )
-    if not settings.memory:
-        data_folder().mkdir(parents=True, exist_ok=True)
-    with Store.open(settings.memory or default_url(), settings.learn) as store:
-        yield store
 
 
 def _result(run: Path) -> Result:

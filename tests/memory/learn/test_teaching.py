@@ -1,0 +1,227 @@
+"""`experepair memory learn`: histories, finished runs and human fixes into a real store."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import toy
+from experepair.cli.app import app
+from experepair.domain.memory import Failure, Origin
+from experepair.domain.roles import Agent
+from experepair.errors import ExpeRepairError, JournalError, UsageError
+from experepair.memory.store import Change, State
+from experepair.memory.store.store import Store
+from experepair.session.learning import learn_history, learn_patch, learn_run
+from experepair.session.repair import repair
+
+ISSUE = "The colour is wrong\n\nIt should be green."
+PATCH = """From: A <a@example.org>
+Subject: [PATCH] Green
+
+diff --git a/tests/test_colour.py b/tests/test_colour.py
+new file mode 100644
+--- /dev/null
++++ b/tests/test_colour.py
+@@ -0,0 +1,2 @@
++def test_colour():
++    assert True
+diff --git a/toy/unrelated.py b/toy/unrelated.py
+--- a/toy/unrelated.py
++++ b/toy/unrelated.py
+@@ -1,2 +1,2 @@
+ def colour():
+-    return 'blue'
++    return 'green'
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return toy.repository(tmp_path / "repo")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return str(tmp_path / "memory.db")
+
+
+def commit(repo: Path, message: str, colour: str) -> None:
+    (repo / "toy/unrelated.py").write_text(f"def colour():\n    return {colour!r}\n")
+    toy.git(repo, "commit", "--quiet", "--all", f"--message={message}")
+
+
+def kept(url: str, repo: Path, agent: Agent = Agent.PATCH) -> list[Change]:
+    with Store.open(url) as store:
+        return store.changes(str(repo), agent, 0, 1000)
+
+
+def learn(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["memory", "learn", *arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.stdout
+
+
+def test_a_history_is_learned_once_and_then_only_what_is_new(repo: Path, url: str) -> None:
+    commit(repo, "Colours are red", "red")
+    assert learn_history(repo, memory=url).new == 1
+    assert learn_history(repo, memory=url).new == 0
+    commit(repo, "Colours are green", "green")
+    assert learn_history(repo, memory=url).new == 1
+    found = [change.demonstration for change in kept(url, repo)]
+    assert [one.issue for one in found if one] == ["Colours are red\n", "Colours are green\n"]
+    assert {one.origin for one in found if one} == {Origin.MINED}
+    assert {one.functions for one in found if one} == {("colour",)}
+
+
+def test_a_run_is_learned_after_the_fact_as_it_would_have_been_at_its_end(
+    repo: Path, url: str, tmp_path: Path
+) -> None:
+    def repaired(out: str, memory: str) -> None:
+        model = toy.model(patch=(toy.WRONG, toy.GOOD, toy.WRONG, toy.BROKEN))
+        repair(repo, toy.ISSUE, out=tmp_path / out, replay=model, memory=memory, python=sys.executable)
+
+    repaired("told", url)
+    assert learn_run(repo, tmp_path / "told", memory=url).new == 0
+    repaired("untold", "none")
+    later = str(tmp_path / "later.db")
+    assert learn_run(repo, tmp_path / "untold", memory=later).new == 1
+    assert learn_run(repo, tmp_path / "untold", memory=later).new == 0
+    for agent in Agent:
+        both = [
+            [(one.success, one.failure, one.paths, one.functions) for c in kept(each, repo, agent) if (one := c.demonstration)]
+            for each in (url, later)
+        ]  # fmt: skip
+        assert both[0] == both[1]
+        assert both[0]
+    failures = [one.failure for change in kept(url, repo) if (one := change.demonstration)]
+    assert failures[0] is None
+    assert all(isinstance(failure, Failure) for failure in failures[1:])
+    assert {change.demonstration and change.demonstration.functions for change in kept(url, repo)} == {
+        ("mean",)
+    }
+
+
+def test_insights_that_memory_could_not_be_told_are_learned_with_the_run(
+    repo: Path, url: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    repair(repo, toy.ISSUE, out=out, replay=toy.model(), memory=url, python=sys.executable)
+    later = str(tmp_path / "later.db")
+    learn_run(repo, out, memory=later)
+    texts = []
+    for each in (url, later):
+        with Store.open(each) as store:
+            texts.append([[one.text for one in store.present(str(repo), agent)] for agent in Agent])
+    assert (
+        texts[0] == texts[1] == [["Try empty inputs first."], ["Guard a division where its divisor is made."]]
+    )
+
+
+def test_an_untrusted_run_stays_untrusted_when_it_is_learned_later(
+    repo: Path, url: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    repair(
+        repo,
+        toy.ISSUE,
+        out=out,
+        replay=toy.model(),
+        memory="none",
+        python=sys.executable,
+        issue_author="mallory",
+    )
+    taught = learn_run(repo, out, memory=url)
+    assert taught.quarantined
+    with Store.open(url) as store:
+        stored = store.demonstrations(taught.demonstrations).values()
+    assert {one.state for one in stored} == {State.QUARANTINED}
+
+
+def test_a_run_of_another_repository_or_an_unfinished_one_is_refused(
+    repo: Path, url: str, tmp_path: Path
+) -> None:
+    out, other = tmp_path / "out", toy.repository(tmp_path / "other")
+    repair(repo, toy.ISSUE, out=out, replay=toy.model(), memory="none", python=sys.executable)
+    with pytest.raises(UsageError, match="other"):
+        learn_run(other, out, memory=url)
+    (out / "result.json").unlink()
+    with pytest.raises(UsageError, match="no result"):
+        learn_run(repo, out, memory=url)
+    with pytest.raises(JournalError, match=r"journal\.jsonl"):
+        learn_run(repo, tmp_path, memory=url)
+    assert not Path(url).exists()
+
+
+def test_a_humans_fix_is_a_kind_of_its_own(repo: Path, url: str, tmp_path: Path) -> None:
+    (tmp_path / "fix.patch").write_text(PATCH)
+    taught = learn_patch(repo, str(tmp_path / "fix.patch"), ISSUE, memory=url)
+    assert learn_patch(repo, str(tmp_path / "fix.patch"), ISSUE, memory=url).new == 0
+    ((one),) = [change.demonstration for change in kept(url, repo)]
+    assert one is not None
+    assert (taught.new, taught.demonstrations, one.origin) == (1, (one.id,), Origin.HUMAN)
+    assert (one.issue, one.paths, one.functions) == (f"{ISSUE}\n", ("toy/unrelated.py",), ("colour",))
+    assert one.source.startswith("diff --git a/toy/unrelated.py")
+    assert "test_colour" in one.tests
+
+
+def test_what_no_fix_is_is_refused_with_a_reason(repo: Path, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "fix.patch"
+    for content, reason in (
+        ("hello", "no diff"),
+        (PATCH.partition("diff --git a/toy")[0], "only tests/test_colour.py"),
+    ):
+        file.write_text(content)
+        with pytest.raises(UsageError, match=reason):
+            learn_patch(repo, str(file), ISSUE, memory=url)
+    with pytest.raises(UsageError, match="nowhere"):
+        learn_patch(repo, "nowhere.patch", ISSUE, memory=url)
+
+
+def test_the_command_says_what_it_learned_for_people_and_for_programs(
+    repo: Path, url: str, tmp_path: Path
+) -> None:
+    commit(repo, "Colours are red", "red")
+    assert learn(str(repo), "--memory", url).startswith("learned 1 new past commit (memory of ")
+    assert learn(str(repo), "--memory", url).startswith("nothing new")
+    told = json.loads(learn(str(repo), "--memory", url, "--json"))
+    assert (told["new"], told["repository"]) == (0, str(repo))
+    (tmp_path / "fix.patch").write_text(PATCH)
+    fix = ("--patch", str(tmp_path / "fix.patch"), "--issue", ISSUE, "--memory", url)
+    assert "memory accept" in learn(str(repo), *fix, "--untrusted")
+
+
+def test_memory_is_in_the_users_data_folder_unless_told_otherwise(repo: Path, tmp_path: Path) -> None:
+    assert str(tmp_path / "DATA") in learn(str(repo))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--patch", "x"), "--issue"),
+        (("--issue", "x"), "--patch"),
+        (("--run", "x", "--patch", "x", "--issue", "x"), "not both"),
+        (("--run", "x", "--limit", "3"), "past commits"),
+        (("--untrusted",), "--patch"),
+        (("--memory", "none"), "no memory"),
+        (("--commit", "v9"), "v9"),
+    ],
+)
+def test_flags_that_do_not_fit_are_refused_before_anything_is_learned(
+    repo: Path, tmp_path: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    with pytest.raises(ExpeRepairError, match=reason):
+        learn(str(repo), *arguments)
+    assert not (tmp_path / "DATA" / "experepair" / "memory.db").exists()
