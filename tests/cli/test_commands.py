@@ -181,7 +181,7 @@ def test_a_model_for_people_who_only_have_a_chat_window(repo: Path, tmp_path: Pa
 
 def test_localize_ranks_files_with_their_evidence(repo: Path, tmp_path: Path) -> None:
     shown = cli("localize", str(repo), "--issue", toy.ISSUE, cwd=tmp_path, COLUMNS="200").stdout
-    assert shown.index("toy/stats.py") < shown.index("confidence")
+    assert shown.index("toy/stats.py") < shown.index("Confidence: ")
     ranking = json.loads(
         cli("localize", str(repo), "--issue", toy.ISSUE, "--json", "--top", "1", cwd=tmp_path).stdout
     )
@@ -220,13 +220,13 @@ def test_flags_win_over_the_environment_over_the_repository_over_the_users_file(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     own = tmp_path / "config" / "experepair" / "config.toml"
     own.parent.mkdir(parents=True)
-    own.write_text('model = "user:m"\ntest_command = "user"\nmax_output_tokens = 1\nprice = "1/1"\n')
-    (repo / "experepair.toml").write_text('model = "repo:m"\ntest_command = "repo"\nmax_output_tokens = 2\n')
+    own.write_text('model = "user:m"\ntest_command = "user {files}"\nmax_output_tokens = 1\nprice = "1/1"\n')
+    (repo / "experepair.toml").write_text('model = "repo:m"\ntest_command = "repo {files}"\nmax_output_tokens = 2\n')
     monkeypatch.setenv("EXPEREPAIR_MODEL", "env:m")
     monkeypatch.setenv("EXPEREPAIR_MAX_OUTPUT_TOKENS", "3")
     settings = load(repo, {"model": "flag:m", "test_command": None})
     assert (settings.model, settings.max_output_tokens) == ("flag:m", 3)
-    assert (settings.test_command, settings.price) == ("repo", "1/1")
+    assert (settings.test_command, settings.price) == ("repo {files}", "1/1")
 
 
 def test_a_prompt_left_unanswered_is_taken_up_with_its_reply_after_resume(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from experepair.testing.framework import recognise
+from experepair.errors import UsageError
+from experepair.testing.framework import look, recognise
 from experepair.testing.related import RelatedConfig, related_tests
 
 PYTEST_TEST = b"import pytest\n\ndef test_x(): ...\n"
@@ -37,6 +40,83 @@ UNITTEST_TEST = b"import unittest\n\nclass T(unittest.TestCase):\n    def test_x
 def test_a_repository_is_recognised_by_what_it_holds(files: Mapping[str, bytes], name: str | None) -> None:
     framework = recognise(tuple(files), files.get)
     assert (framework and framework.name) == name
+
+
+TOX = b"[testenv]\nsetenv =\n  DJANGO_SETTINGS_MODULE = tests.settings\n  PYTHONPATH = x\ncommands =\n"
+UNDERNEATH: dict[str, tuple[dict[str, bytes], str, tuple[str, ...]]] = {
+    "tox": ({"tox.ini": b"[testenv]\ncommands = pytest {posargs:tests} --ds=tests.settings -q\n"}, "pytest", ("--ds=tests.settings",)),
+    "tox with a factor": ({"tox.ini": b"[testenv]\ncommands =\n  cov: coverage run -m pytest -p myplugin\n"}, "pytest", ("-p", "myplugin")),
+    "tox with a default": ({"tox.ini": b"[testenv]\ncommands =\n  {env:CMD:pytest} {posargs}\n"}, "pytest", ()),
+    "tox in setup.cfg": ({"setup.cfg": b"[tox:tox]\n[testenv]\ncommands = python -W error -m unittest\n"}, "unittest", ()),
+    "tox.toml": ({"tox.toml": b'[env_run_base]\ncommands = [["pytest", "-c", "cfg.ini"]]\n'}, "pytest", ("-c", "cfg.ini")),
+    "nox": ({"noxfile.py": b"import nox\n@nox.session\ndef lint(s):\n  s.run('ruff')\n@nox.session\ndef tests(session):\n  session.run('python', '-m', 'pytest', *session.posargs)\n"}, "pytest", ()),
+    "hatch": ({"pyproject.toml": b'[tool.hatch.envs.default.scripts]\nlint = "ruff"\ntest = "pytest {args:tests}"\n'}, "pytest", ()),
+    "pdm": ({"pyproject.toml": b'[tool.pdm.scripts]\ntest = {cmd = "python -m unittest"}\n'}, "unittest", ()),
+    "poe": ({"pyproject.toml": b'[tool.poe.tasks]\ntest = "poetry run pytest"\n'}, "pytest", ()),
+    "make": ({"Makefile": b"PY = python3\nlint:\n\truff\ntest: build\n\t@$(PY) -m unittest -v ${tests}\n"}, "unittest", ()),
+    "make without its variable": ({"Makefile": b"test:\n\t$(ENV) $(PYTHON) -m pytest $(ARGS)\n"}, "pytest", ()),
+    "make in a shell": ({"Makefile": b"test:\n\tcd . && uv run --with x pytest \\\n\t  -q\n"}, "pytest", ()),
+    "django": ({"Makefile": b"test:\n\tpython manage.py test\n", "manage.py": b""}, "manage.py test", ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNDERNEATH)
+def test_what_a_configuration_runs_underneath_is_used(case: str) -> None:
+    files, name, options = UNDERNEATH[case]
+    found = look((*files, "a_test.py"), {**files, "a_test.py": UNITTEST_TEST}.get)
+    assert found.framework is not None
+    assert (found.framework.name, found.source) == (name, next(iter(files)))
+    command = found.framework.suite(["a_test.py"]).command
+    assert " ".join(options) in " ".join(command.argv)
+
+
+def test_variables_of_the_configuration_are_set_but_never_the_import_path() -> None:
+    found = recognise(("tox.ini",), {"tox.ini": TOX + b"  pytest\n"}.get)
+    assert found is not None
+    env = dict(found.suite(["x"]).command.env)
+    assert env["DJANGO_SETTINGS_MODULE"] == "tests.settings"
+    assert "PYTHONPATH" not in env
+
+
+def test_a_runner_that_is_not_known_is_named() -> None:
+    found = look(("tox.ini", "a.py"), {"tox.ini": b"[testenv]\ncommands = trial twisted\n"}.get)
+    assert found.framework is None
+    assert found.unknown == "trial twisted (in tox.ini)"
+
+
+def test_a_project_that_uses_django_is_run_by_its_manage_py() -> None:
+    files = {"site/manage.py": b"", "site/app/tests.py": b"from django.test import TestCase\n"}
+    found = recognise(tuple(files), files.get)
+    assert found is not None
+    command = found.suite(["site/app/tests.py"]).command
+    assert (command.argv[1:3], command.argv[-1], command.cwd) == (("manage.py", "test"), "app.tests", "site")
+
+
+def test_discovery_from_a_folder_that_is_no_package_is_followed() -> None:
+    makefile = b"test:\n\tpython -m unittest discover -s tests\n"
+    found = recognise(("Makefile", "tests/test_a.py"), {"Makefile": makefile}.get)
+    assert found is not None
+    assert found.suite(["tests/test_a.py"]).command.argv[-1] == "test_a"
+    package = recognise(("Makefile", "tests/__init__.py"), {"Makefile": makefile}.get)
+    assert package is not None
+    assert package.suite(["tests/test_a.py"]).command.argv[-1] == "tests.test_a"
+
+
+@pytest.mark.parametrize(
+    "name", ["tox.ini", "setup.cfg", "noxfile.py", "pyproject.toml", "hatch.toml", "Makefile"]
+)
+@given(
+    content=st.binary(max_size=300)
+    | st.sampled_from([b"[testenv\ncommands", b"\0", b"tool = 1", b"[tool]\nhatch = 1"])
+)
+def test_an_odd_configuration_upsets_nothing(name: str, content: bytes) -> None:
+    look((name,), {name: content}.get)
+
+
+@pytest.mark.parametrize("command", ["make test", "pytest tests"])
+def test_a_test_command_without_a_place_for_files_is_refused(command: str) -> None:
+    with pytest.raises(UsageError, match=r"has no \{files\}"):
+        recognise((), dict[str, bytes]().get, command)
 
 
 def test_the_users_command_comes_before_all_that_is_found() -> None:

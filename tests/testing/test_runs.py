@@ -237,11 +237,39 @@ def test_a_given_command_is_read_like_the_runner_that_it_calls(tmp_path: Path) -
         run(runner, by_pytest.suite(["tests/test_a.py"])).results["tests/test_a.py::test_double[1]"]
         is Outcome.PASSED
     )
-    by_unittest = Given("cd . && {python} -m unittest -v tests.test_a")
+    by_unittest = Given("cd . && {python} -m unittest -v tests.test_a # {files}")
     runner = project(tmp_path / "other", UNITTEST)
     assert (
         run(runner, by_unittest.suite(["x"])).results["tests.test_a.DoubleTest.test_fails"] is Outcome.FAILED
     )
+
+
+def test_a_given_command_that_starts_pytest_quietly_is_read_from_its_report(tmp_path: Path) -> None:
+    runner = project(tmp_path, PYTEST)
+    quiet = Given("{python} -m pytest -qq --no-header -p no:cacheprovider {files} >/dev/null")
+    assert run(runner, quiet.suite(["tests/test_a.py", "tests/test_import.py"])).results == EXPECTED
+
+
+def test_a_given_command_can_write_the_report_where_it_is_wanted(tmp_path: Path) -> None:
+    report = '<testsuite><testcase file="a.py" classname="a" name="test_x"/></testsuite>'
+    runner = project(tmp_path, {"report.xml": report})
+    found = run(runner, Given("test -n {files} && cp report.xml {report}").suite(["a.py"]))
+    assert found.results == {"a.py::test_x": Outcome.PASSED}
+
+
+def test_unittest_names_modules_from_where_discovery_begins(tmp_path: Path) -> None:
+    files = {
+        "tests/helper.py": "",
+        "tests/test_a.py": UNITTEST["tests/test_a.py"].replace("import unittest", "import unittest, helper"),
+    }
+    runner = project(tmp_path, {"pkg.py": UNITTEST["pkg.py"], **files})
+    framework = Unittest("tests", (("PYTHONPATH", str(tmp_path)),))
+    assert (
+        run(runner, framework.suite(["tests/test_a.py"])).results["test_a.DoubleTest.test_fails"]
+        is Outcome.FAILED
+    )
+    one = run(runner, framework.single("tests/test_a.py::DoubleTest::test_fails"))
+    assert one.results == {"test_a.DoubleTest.test_fails": Outcome.FAILED}
 
 
 def test_a_given_command_of_another_runner_counts_as_one_test(tmp_path: Path) -> None:
@@ -320,8 +348,8 @@ def test_nothing_is_run_where_there_is_nothing_to_compare(tmp_path: Path) -> Non
 
 
 def test_a_runner_that_cannot_start_leaves_an_empty_baseline_with_its_output(tmp_path: Path) -> None:
-    base = before(project(tmp_path, {"a.py": ""}), Given("exit 0"), "tests/nothing.py")
-    assert base.stable == ("exit 0",)
+    base = before(project(tmp_path, {"a.py": ""}), Given("exit 0 {files}"), "tests/nothing.py")
+    assert base.stable == ("exit 0 {files}",)
     base = before(project(tmp_path, {"a.py": ""}), Pytest(), "tests/nothing.py")
     assert base.stable == ()
     assert "nothing.py" in base.output

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import configparser
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from configparser import ConfigParser
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-Read = Callable[[str], bytes | None]
+from experepair.testing.project import Read, at, ini_of, text_of, toml_of
 
 _USUAL = ("src", "lib")
 _NOT_PACKAGES = re.compile(
@@ -137,19 +136,19 @@ class _Declared:
 
 def _declared(read: Read) -> _Declared:
     """What pyproject.toml, setup.cfg and setup.py say; what can't be read says nothing."""
-    project = _toml(read("pyproject.toml"))
-    config = _ini(read("setup.cfg"))
+    project = toml_of(read("pyproject.toml"))
+    config = ini_of(text_of(read("setup.cfg")))
     script = read("setup.py") or b""
     name = _first_text(
-        _at(project, "project", "name"),
-        _at(project, "tool", "poetry", "name"),
-        config.get("metadata", {}).get("name"),
+        at(project, "project", "name"),
+        at(project, "tool", "poetry", "name"),
+        config.get("metadata", "name", fallback=""),
         *(found.decode() for found in _SETUP_NAME.findall(script)[:1]),
     )
     requires = _first_text(
-        _at(project, "project", "requires-python"),
-        _at(project, "tool", "poetry", "dependencies", "python"),
-        config.get("options", {}).get("python_requires"),
+        at(project, "project", "requires-python"),
+        at(project, "tool", "poetry", "dependencies", "python"),
+        config.get("options", "python_requires", fallback=""),
     )
     oldest = re.search(r"(?:>=|\^|~=?)\s*3\.(\d+)", requires)
     folders = [*_declared_in_toml(project), *_declared_in_ini(config)]
@@ -163,11 +162,11 @@ def _declared(read: Read) -> _Declared:
 
 def _declared_in_toml(project: Mapping[str, Any]) -> list[str]:
     tool = project.get("tool", {})
-    folders = [*_texts(_at(tool, "setuptools", "packages", "find", "where"))]
-    folders += _texts(list(_mapping(_at(tool, "setuptools", "package-dir")).values())[:1])
-    for package in _texts(_at(tool, "hatch", "build", "targets", "wheel", "packages")):
+    folders = [*_texts(at(tool, "setuptools", "packages", "find", "where"))]
+    folders += _texts(list(_mapping(at(tool, "setuptools", "package-dir")).values())[:1])
+    for package in _texts(at(tool, "hatch", "build", "targets", "wheel", "packages")):
         folders.append(str(PurePosixPath(package).parent))
-    for entry in _list(_at(tool, "poetry", "packages")):
+    for entry in _list(at(tool, "poetry", "packages")):
         folders += _texts(_mapping(entry).get("from"))
     for path in (
         ("maturin", "python-source"),
@@ -175,36 +174,14 @@ def _declared_in_toml(project: Mapping[str, Any]) -> list[str]:
         ("uv", "build-backend", "module-root"),
         ("pytest", "ini_options", "pythonpath"),
     ):
-        folders += _texts(_at(tool, *path))
+        folders += _texts(at(tool, *path))
     return folders
 
 
-def _declared_in_ini(config: Mapping[str, Mapping[str, str]]) -> list[str]:
-    where = config.get("options.packages.find", {}).get("where", "")
-    roots = re.findall(r"(?m)^\s*=\s*(\S+)\s*$", config.get("options", {}).get("package_dir", ""))
+def _declared_in_ini(config: ConfigParser) -> list[str]:
+    where = config.get("options.packages.find", "where", fallback="")
+    roots = re.findall(r"(?m)^\s*=\s*(\S+)\s*$", config.get("options", "package_dir", fallback=""))
     return [*where.split(), *roots]
-
-
-def _toml(content: bytes | None) -> dict[str, Any]:
-    try:
-        return tomllib.loads((content or b"").decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def _ini(content: bytes | None) -> dict[str, dict[str, str]]:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    try:
-        parser.read_string((content or b"").decode())
-    except (UnicodeDecodeError, configparser.Error):
-        return {}
-    return {name: dict(parser[name]) for name in parser.sections()}
-
-
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _mapping(value: Any) -> dict[str, Any]:

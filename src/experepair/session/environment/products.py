@@ -14,32 +14,45 @@ _NEVER = re.compile(
     r"(^|/)(\.[^/]+|venv|env|build|dist|node_modules|__pycache__|site-packages|[\w.-]*\.egg|conda-meta)/"
 )
 _EXTENSIONS = (".so", ".pyd", ".dylib")
+_LEFTOVERS = (
+    ".pyc",
+    ".pyo",
+    ".o",
+    ".obj",
+    ".a",
+    ".log",
+    ".orig",
+    ".rej",
+    ".swp",
+    ".tmp",
+    "~",
+    ".sqlite3",
+    ".db",
+)
+_LARGEST = 512 * 2**20
 _SOURCES = (".pyx", ".c", ".cc", ".cpp", ".cxx", ".rs", ".f90")
 
 
 def build_products(repository: Repository, tracked: Collection[str]) -> tuple[str, ...]:
     """Untracked files of the checkout that look like products of a build, sorted; virtual environments are passed over.
 
-    Extension modules count wherever they are, other files only if git ignores them and they lie beside tracked ones.
+    Extension modules count wherever they are, other files only if git ignores them and they lie in a folder of tracked
+    ones (not the top one), or are metadata of an installed project.
     """
     if repository.bare:
         return ()
-    listed = repository.git.attempt("ls-files", "--others", "-z")
-    found = [
-        path
-        for path in os.fsdecode(listed.stdout).split("\0")
-        if path.endswith((*_EXTENSIONS, ".py")) or ".egg-info/" in path
-        if not _NEVER.search(path) and _is_plain(repository.root / path)
-    ]
-    folders = {str(PurePosixPath(file).parent) for file in tracked if file.endswith(".py")}
+    listed = os.fsdecode(repository.git.attempt("ls-files", "--others", "-z").stdout)
+    found = [path for path in listed.split("\0") if path and not _NEVER.search(path)]
+    folders = {str(PurePosixPath(file).parent) for file in tracked} - {"."}
+    products = [path for path in found if path.endswith(_EXTENSIONS)]
     others = [
         path
         for path in found
-        if not path.endswith(_EXTENSIONS)
-        and ((".egg-info/" in path) or str(PurePosixPath(path).parent) in folders - {"."})
+        if (".egg-info/" in path or str(PurePosixPath(path).parent) in folders)
+        and not path.endswith((*_EXTENSIONS, *_LEFTOVERS))
     ]
-    products = [path for path in found if path.endswith(_EXTENSIONS)]
-    return tuple(sorted((*products, *_ignored(repository, others))))
+    every = (*products, *_ignored(repository, others))
+    return tuple(sorted(path for path in every if _is_plain(repository.root / path)))
 
 
 def is_generated(repository: Repository, tracked: Collection[str], path: str) -> bool:
@@ -54,11 +67,14 @@ def is_generated(repository: Repository, tracked: Collection[str], path: str) ->
 def _ignored(repository: Repository, paths: list[str]) -> list[str]:
     if not paths or repository.bare:
         return []
-    git = Git(repository.root, (*repository.git.settings, *repository.excludes()))
+    settings = (*repository.git.settings, *repository.excludes())
+    git = Git(
+        repository.root, settings, {"GIT_LITERAL_PATHSPECS": "0"}
+    )  # check-ignore refuses to take them literally
     asked = "\0".join(paths).encode("utf-8", "surrogateescape")
     found = git.attempt("check-ignore", "-z", "--no-index", "--stdin", stdin=asked)
     return [path for path in os.fsdecode(found.stdout).split("\0") if path]
 
 
 def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+    return path.is_file() and not path.is_symlink() and path.stat().st_size <= _LARGEST

@@ -12,10 +12,12 @@ from experepair.domain.command import Command, Completed
 from experepair.domain.outcome import Outcome
 from experepair.testing.run import HASH_SEED, Target, TestRun, as_run, module_name, report_lines, worst
 
-_REPORT = "experepair_junit.xml"
+REPORT = "experepair_junit.xml"
+"""Where the JUnit report is written, below the tree."""
+
 _OPTIONS = (
     *("-p", "no:cacheprovider", "--rootdir=.", "--color=no", "--tb=short", "-vv", "--maxfail=0"),
-    *("--continue-on-collection-errors", f"--junitxml={_REPORT}", "-o", "junit_family=xunit1"),
+    *("--continue-on-collection-errors", f"--junitxml={REPORT}", "-o", "junit_family=xunit1"),
 )
 _WORDS = {
     "PASSED": Outcome.PASSED,
@@ -41,27 +43,33 @@ _BEGUN = re.compile(rf"(?P<id>{_ID})\s*")
 
 @dataclass(frozen=True, slots=True)
 class Pytest:
-    """`python -m pytest`, read from its JUnit report, else from what it prints."""
+    """`python -m pytest`, read from its JUnit report, else from what it prints.
 
+    Attributes:
+        options: that the project's own runs need, beside those that say what is printed.
+        env: variables that the project's configuration sets.
+    """
+
+    options: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
     name: str = "pytest"
 
     def suite(self, files: Sequence[str]) -> Target:
         """All tests of some files."""
-        return Target(_command(files), read_run)
+        return Target(self._command(files), read_run)
 
     def single(self, node_id: str) -> Target:
         """One test; without parameters all of its variants."""
-        return Target(_command((node_id,)), partial(_read_one, node_id))
+        return Target(self._command((node_id,)), partial(_read_one, node_id))
 
-
-def _command(what: Sequence[str]) -> Command:
-    argv = ("{python}", "-m", "pytest", *_OPTIONS, "--", *what)
-    return Command(argv, env=HASH_SEED, collect=(_REPORT,))
+    def _command(self, what: Sequence[str]) -> Command:
+        argv = ("{python}", "-m", "pytest", *_OPTIONS, *self.options, "--", *what)
+        return Command(argv, env=(*self.env, *HASH_SEED), collect=(REPORT,))
 
 
 def read_run(completed: Completed) -> TestRun:
     """Results by node id."""
-    results = _from_report(completed.files.get(_REPORT, b""))
+    results = from_report(completed.files.get(REPORT, b""))
     return as_run(completed, from_output(completed.stdout) if results is None else results)
 
 
@@ -80,7 +88,7 @@ def _read_one(node_id: str, completed: Completed) -> TestRun:
     return TestRun(found, run.finished, run.output)
 
 
-def _from_report(report: bytes) -> dict[str, Outcome] | None:
+def from_report(report: bytes) -> dict[str, Outcome] | None:
     """None when there is no report, or none that can be read."""
     if b"<!DOCTYPE" in report or b"<!ENTITY" in report:
         return None

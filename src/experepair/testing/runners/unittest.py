@@ -36,22 +36,32 @@ _LABEL = re.compile(r"^(?P<name>\w+) \((?P<owner>[\w.]+)\)$")
 
 @dataclass(frozen=True, slots=True)
 class Unittest:
-    """`python -m unittest` on modules, from the top of the tree."""
+    """`python -m unittest` on modules, from the top of the tree.
 
+    Attributes:
+        folder: where the modules' names begin, "" for the top, as `discover -s FOLDER` says.
+        env: variables that the project's configuration sets.
+    """
+
+    folder: str = ""
+    env: tuple[tuple[str, str], ...] = ()
     name: str = "unittest"
 
     def suite(self, files: Sequence[str]) -> Target:
         """All tests of some files."""
-        return Target(_command([module_name(file) for file in files]), read_run)
+        return Target(self._command([self._label(module_name(file)) for file in files]), read_run)
 
     def single(self, node_id: str) -> Target:
         """One test, as `module.Class.test`, `test (module.Class)` or `path.py::Class::test`."""
-        label = dotted(node_id)
-        return Target(_command([label]), partial(read_one, label))
+        label = self._label(dotted(node_id))
+        return Target(self._command([label]), partial(read_one, label))
 
+    def _label(self, name: str) -> str:
+        return name.removeprefix(self.folder.replace("/", ".") + ".") if self.folder else name
 
-def _command(labels: Sequence[str]) -> Command:
-    return Command(("{python}", "-m", "unittest", "--verbose", *labels), env=HASH_SEED)
+    def _command(self, labels: Sequence[str]) -> Command:
+        argv = ("{python}", "-m", "unittest", "--verbose", *labels)
+        return Command(argv, env=(*self.env, *HASH_SEED), cwd=self.folder or ".")
 
 
 def dotted(node_id: str) -> str:
