@@ -44,6 +44,14 @@ def spoken_for(ranking: Ranking) -> dict[str, set[str]]:
     }
 
 
+def test_one_commit_is_no_history_even_if_it_speaks_of_the_issue(tmp_path: Path) -> None:
+    root = make_repository(tmp_path / "r", FILES)
+    subject = git(root, "log", "-1", "--format=%s")
+    ranking = ranked(root, tmp_path, f"work fails: {subject}")
+    assert "no history: there are no earlier commits" in ranking.notes
+    assert spoken_for(ranking) == {}
+
+
 def test_a_commit_like_the_issue_speaks_for_its_files(root: Path, tmp_path: Path) -> None:
     done = commit(root, "pkg/beta.py", "Fix the frobnicated umlauts")
     ranking = ranked(root, tmp_path, "Umlauts are frobnicated again")

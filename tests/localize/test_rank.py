@@ -109,6 +109,12 @@ def test_what_only_the_failing_run_executed_is_lifted_most(shop: Path, config: R
     assert [each.span.name for each in functions] == ["Cart.total", "Cart.add_item"]
 
 
+def test_executed_test_files_are_not_ranked(shop: Path, config: RankingConfig) -> None:
+    observed = Observed({"tests/test_cart.py": {5}, "shop/cart.py": {8}})
+    ranking = ranked(shop, "something", config, observed=observed)
+    assert "tests/test_cart.py" not in paths(ranking)
+
+
 def test_a_traceback_of_the_reproduction_counts_like_one_in_the_issue(
     shop: Path, config: RankingConfig
 ) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,36 @@ def test_the_outline_has_signatures_first_docstring_lines_and_line_numbers() -> 
         "        def deep(self):  # 24-24",
         "def conditional():  # 28-28",
     ]
+
+
+def test_the_assignments_of_a_module_are_in_its_outline_long_ones_cut() -> None:
+    code = b"LIMIT = 3\nNAMES = {\n    'a': 1,\n}\n\n\ndef use():\n    inner = LIMIT\n\n\nLIMIT += 1\n"
+    assert skeleton("a.py", code).splitlines() == [
+        "LIMIT = 3  # 1",
+        "NAMES = { …  # 2-4",
+        "def use():  # 7-8",
+        "LIMIT += 1  # 11",
+    ]
+
+
+def test_definitions_come_before_assignments_in_the_budget() -> None:
+    code = "".join(f"CONSTANT_{n} = {n}\n" for n in range(300)) + "def last(alpha, beta): pass\n"
+    outline = skeleton("a.py", code.encode(), max_tokens=60)
+    assert "def last(alpha, beta):" in outline
+    assert "more" in outline
+
+
+@pytest.mark.parametrize(
+    ("doc", "shown"),
+    [
+        ('''"""'quoted' words."""''', '''"""'quoted' words."""'''),
+        ("'It is.'", '"""It is."""'),
+        ('r"""\n    On the next line.\n    """', '"""On the next line."""'),
+        ('"""Says "hello".  """', '"""Says "hello"."""'),
+    ],
+)
+def test_a_docstring_loses_its_own_quotes_only(doc: str, shown: str) -> None:
+    assert skeleton("a.py", f"def f():\n    {doc}\n".encode()).splitlines()[1].strip() == shown
 
 
 def test_a_long_file_keeps_the_best_in_full_and_counts_the_rest() -> None:

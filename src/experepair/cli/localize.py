@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from experepair.domain.place import Evidence, Ranking
+    from collections.abc import Iterable
+
+    from rich.text import Text
+
+    from experepair.domain.place import Evidence, RankedFunction, Ranking
+    from experepair.session.localize import Located
+
+_OF_ALL = frozenset({"file", "length"})
+"""What every function has some of; it tells a reader nothing."""
+_WITH_CODE, _FUNCTIONS = 5, 3
+"""So many of the first files are shown with code, and so many functions of each of these; of others the best one's name."""
 
 
 def localize(
@@ -19,16 +29,20 @@ def localize(
     ],
     commit: Annotated[str, typer.Option(help="Commit to search.")] = "HEAD",
     top: Annotated[int, typer.Option(min=1, help="How many files to show.")] = 20,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="URL|none", help="Whose past repairs count as evidence, as for fix."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the ranking as JSON.")] = False,
 ) -> None:
     """Rank the files and functions that an issue may be about, with the evidence for each. Needs no model."""
-    from experepair.session.localize import localize as ranked
+    from experepair.session.localize import localize as located
 
-    ranking = ranked(repo, issue, commit=commit)
+    found = located(repo, issue, commit=commit, memory=memory)
     if json:
-        typer.echo(_as_json(ranking, top))
+        typer.echo(_as_json(found.ranking, top))
     else:
-        _show(ranking, top)
+        _show(found, top)
 
 
 def _as_json(ranking: Ranking, top: int) -> str:
@@ -40,33 +54,55 @@ def _as_json(ranking: Ranking, top: int) -> str:
     return TypeAdapter(Ranked).dump_json(shown, indent=2).decode()
 
 
-def _show(ranking: Ranking, top: int) -> None:
+def _show(found: Located, top: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from experepair.domain.text import visible
+    from experepair.localize.explain import confidence
 
     console = Console()
-    table = Table(
-        "", "file and best functions", "score", "evidence", box=None, pad_edge=False, header_style="bold"
-    )
-    for number, file in enumerate(ranking.files[:top], 1):
+    table = Table("", "file, functions, code", "score", "why", box=None, pad_edge=False, header_style="bold")
+    table.columns[1].ratio, table.columns[3].ratio = 3, 2
+    for number, file in enumerate(found.ranking.files[:top], 1):
+        with_code = number <= _WITH_CODE
         table.add_row(
-            str(number), Text(visible(file.path), "bold"), f"{file.score:.2f}", _evidence(file.evidence)
+            str(number), Text(visible(file.path), "bold"), f"{file.score:.2f}", _why(file.evidence, 4)
         )
-        for function in file.functions[:3]:
-            name = f"  {function.span.name} ({function.span.start}-{function.span.end})"
-            table.add_row(
-                "", visible(name), f"{function.score:.2f}", _evidence(function.evidence), style="dim"
-            )
+        for function in file.functions[: _FUNCTIONS if with_code else 1]:
+            code = found.snippet(function.span) if with_code else ()
+            table.add_row("", _function(function, code), f"{function.score:.2f}", _why(function.evidence, 2))
+    table.expand = True
     console.print(table)
-    console.print(f"confidence (first minus second): {ranking.confidence:.2f}")
-    for note in ranking.notes:
+    console.print(f"Confidence: {confidence(found.ranking.confidence)}.", highlight=False)
+    for note in found.ranking.notes:
         console.print(Text(visible(note), "yellow"))
 
 
-def _evidence(evidence: tuple[Evidence, ...]) -> str:
+def _function(function: RankedFunction, code: Iterable[tuple[int, str]]) -> Text:
+    """Name and lines of a function, and below them the code that speaks for it."""
+    from rich.text import Text
+
     from experepair.domain.text import visible
 
-    return visible("; ".join(f"{one.kind}: {one.detail} ({one.weight:.2f})" for one in evidence[:4]))
+    span = function.span
+    shown = Text(f"  {visible(span.name)} ({span.start}-{span.end})", overflow="ellipsis", no_wrap=True)
+    for number, line in code:
+        shown.append(f"\n{number:>8} {visible(line.strip())[:200]}", "dim")
+    return shown
+
+
+def _why(evidence: Iterable[Evidence], most: int) -> Text:
+    """The weightiest evidence, one a line, in words."""
+    from itertools import islice
+
+    from rich.text import Text
+
+    from experepair.domain.text import visible
+    from experepair.localize.explain import explain
+
+    said = dict.fromkeys(
+        visible(explain(one.kind, one.detail)) for one in evidence if one.kind not in _OF_ALL
+    )
+    return Text("\n".join(islice(said, most)), overflow="fold")

@@ -42,7 +42,7 @@ class Executed:
     units: dict[int, float] = field(default_factory=dict)
 
 
-def executed_units(observed: Observed, index: Index) -> Executed:
+def executed_units(observed: Observed, index: Index, include_tests: bool) -> Executed:
     """Suspicion of what the failing run executed: one half for that, one by Ochiai's measure over runs.
 
     Ochiai's alone clears what every run needs, and faults are often there (docs/localization.md). A
@@ -51,7 +51,7 @@ def executed_units(observed: Observed, index: Index) -> Executed:
     found = Executed()
     for path, lines in observed.failing.items():
         file = index.position.get(path)
-        if file is None:
+        if file is None or (index.files[file].test and not include_tests):
             continue
         also = [run[path] for run in observed.passing if path in run]
         for unit in index.units(file):

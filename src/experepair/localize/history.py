@@ -90,7 +90,8 @@ class History:
         cut = self._boundary()
         listed = git.line(
             "rev-list",
-            "--no-merges",
+            "--min-parents=1",  # the first commit brings every file, and says nothing of any
+            "--max-parents=1",
             f"--max-count={2 * config.commits + len(cut)}",
             "--end-of-options",
             self._commit,
@@ -98,7 +99,7 @@ class History:
         known = [commit for commit in listed if commit not in cut]
         if cut:
             self.notes.append(f"short history: a shallow clone with {len(known)} commits before its end")
-        elif len(known) < 2:
+        elif not known:
             self.notes.append("no history: there are no earlier commits")
         ages: dict[tuple[int, int], int] = {}
         for start in range(0, len(known), config.commits):

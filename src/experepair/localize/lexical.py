@@ -33,6 +33,8 @@ class Lexical:
         title: its title against files.
         best: the best function or class of each file for the whole issue.
         best_title: the best for the title.
+        best_unit: which that is, by file.
+        best_title_unit: the same for the title.
         unit_code: the whole issue against functions and classes.
         unit_title: its title against them.
         terms: what the terms of the whole issue gave each file.
@@ -43,6 +45,8 @@ class Lexical:
     title: dict[int, float] = field(default_factory=dict)
     best: dict[int, float] = field(default_factory=dict)
     best_title: dict[int, float] = field(default_factory=dict)
+    best_unit: dict[int, int] = field(default_factory=dict)
+    best_title_unit: dict[int, int] = field(default_factory=dict)
     unit_code: dict[int, float] = field(default_factory=dict)
     unit_title: dict[int, float] = field(default_factory=dict)
     terms: dict[int, list[tuple[float, str]]] = field(default_factory=dict)
@@ -105,20 +109,19 @@ class LexicalScorer:
         result = Lexical()
         for term in sorted(query.keys() | title.keys()):  # sums of floats depend on the order
             self._add_term(result, term, query.get(term, 0), title.get(term, 0))
-        for file, scores in self._by_file(result.unit_code).items():
-            result.best[file] = max(scores)
-        for file, scores in self._by_file(result.unit_title).items():
-            result.best_title[file] = max(scores)
+        self._note_best(result.unit_code, result.best, result.best_unit)
+        self._note_best(result.unit_title, result.best_title, result.best_title_unit)
         return result
 
-    def _by_file(self, units: Mapping[int, float]) -> dict[int, list[float]]:
-        """Scores of the functions and classes of each file."""
+    def _note_best(
+        self, units: Mapping[int, float], best: dict[int, float], best_unit: dict[int, int]
+    ) -> None:
+        """For each file the score of its best function or class, and which that is."""
         slot_of, ranked = self._index.slot_of, self._ranked
-        found: dict[int, list[float]] = {}
         for unit, score in units.items():
             for file in ranked[slot_of[unit]]:
-                found.setdefault(file, []).append(score)
-        return found
+                if score > best.get(file, 0.0):
+                    best[file], best_unit[file] = score, unit
 
     def _add_term(self, result: Lexical, term: str, times: int, in_title: int) -> None:
         slot_of, ranked, kinds = self._index.slot_of, self._ranked, self._index.unit_kinds

@@ -76,7 +76,7 @@ class Ranker:
             RankedFile(
                 self._index.files[file].path,
                 round(total[file], 6),
-                _reasons(file, signals, shares),
+                self._reasons(file, signals, shares),
                 functions.get(file, ()),
             )
             for file in kept
@@ -92,6 +92,13 @@ class Ranker:
             for name, scores in signals.of_files().items()
             if weights[name]
         }
+
+    def _reasons(
+        self, file: int, signals: Signals, shares: Mapping[str, Mapping[int, float]]
+    ) -> tuple[Evidence, ...]:
+        """Why a file is suspected; what several signals saw alike is one reason."""
+        own = {name: scores[file] for name, scores in shares.items() if scores.get(file)}
+        return _ordered(signals.reasons(self._index, file, own))
 
     def _best(self, total: Mapping[int, float]) -> list[int]:
         return sorted(total, key=lambda file: (-round(total[file], 6), self._index.files[file].path))
@@ -125,12 +132,6 @@ class Ranker:
         return {file: tuple(functions) for file, functions in found.items()}
 
 
-def _reasons(file: int, signals: Signals, shares: Mapping[str, Mapping[int, float]]) -> tuple[Evidence, ...]:
-    """Why a file is suspected; what several signals saw alike is one reason."""
-    own = {name: scores[file] for name, scores in shares.items() if scores.get(file)}
-    return _ordered(signals.reasons(file, own))
-
-
 def _function_reasons(
     unit: int, span: Span, signals: Signals, shares: Mapping[str, float]
 ) -> tuple[Evidence, ...]:
@@ -141,16 +142,21 @@ def _function_reasons(
         Evidence(each.kind, each.detail, shares.get("mention", 0.0) * each.weight / whole) for each in seen
     ]
     details = _FUNCTION_DETAILS | {"length": f"{span.end - span.start + 1} lines"}
-    others = [Evidence(name, details[name], share) for name, share in shares.items() if name in details]
+    others = [
+        Evidence(_FUNCTION_KINDS.get(name, name), details[name], share)
+        for name, share in shares.items()
+        if name in details
+    ]
     return _ordered([*named, *others])
 
 
+_FUNCTION_KINDS = {"history": "function_history", "history_title": "function_history"}
 _FUNCTION_DETAILS = {
     "file": "the score of its file",
-    "code": "words of the issue",
-    "title": "words of the title",
-    "history": "changed by commits like the issue",
-    "history_title": "changed by commits like the title",
+    "code": "",
+    "title": "",
+    "history": "commits that changed it",
+    "history_title": "commits that changed it",
     "executed": "by the failing run",
 }
 

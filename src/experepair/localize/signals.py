@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
@@ -74,7 +74,7 @@ class Signals:
             "executed": only(self.executed.units),
         }
 
-    def reasons(self, file: int, shares: Mapping[str, float]) -> Iterator[Evidence]:
+    def reasons(self, index: Index, file: int, shares: Mapping[str, float]) -> Iterator[Evidence]:
         """The evidence for a file: the share of each signal, split among what it saw."""
         lexical = self.lexical
         for name, share in shares.items():
@@ -86,13 +86,17 @@ class Signals:
                 yield Evidence(name, f"“{self.phrases.best.get(file, '')}”", share)
             elif name in ("code", "title"):
                 terms = lexical.terms if name == "code" else lexical.title_terms
-                best = sorted(terms.get(file, ()), reverse=True)[:8]
-                words = dict.fromkeys(self.words.get(term, term) for _, term in best)
-                yield Evidence(name, ", ".join(list(words)[:5]), share)
+                yield Evidence(name, self.said(terms.get(file, ())), share)
             elif name == "executed":
                 yield Evidence(name, "by the failing run", share)
             else:
-                yield Evidence(name, "best function", share)
+                best_of = lexical.best_unit if name == "best" else lexical.best_title_unit
+                yield Evidence(name, index.unit(file, best_of[file]).name, share)
+
+    def said(self, terms: Iterable[tuple[float, str]]) -> str:
+        """The words of the issue behind the terms that gave most."""
+        best = sorted(terms, reverse=True)[:8]
+        return ", ".join(list(dict.fromkeys(self.words.get(term, term) for _, term in best))[:5])
 
 
 def _split(share: float, pieces: Sequence[Evidence], most: int = 4) -> Iterator[Evidence]:
@@ -127,7 +131,7 @@ class SignalFinder:
             self._lexical.score(query, title),
             self._mentions.find(f"{text}\n{observed.output[-self._config.max_issue_characters :]}"),
             repairs=self._recalled(past_repairs),
-            executed=executed_units(observed, self.index),
+            executed=executed_units(observed, self.index, self._config.include_tests),
             words=words_behind(text),
         )
         if self._history is not None:

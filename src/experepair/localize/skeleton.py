@@ -7,26 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experepair.domain.place import Span
-from experepair.localize.languages import Definition, Kind, language_of
+from experepair.localize.languages import Definition, Kind, Statement, language_of
 from experepair.localize.text import tokens_of, utf8_of
 
 _SPACE = re.compile(r"\s+")
 _COMMENT = re.compile(r"^([^'\"#\n]*)#.*$", re.MULTILINE)
+_QUOTED = re.compile(r"^[rRuUbBfF]{0,2}(\"\"\"|'''|\"|')(.*)\1$", re.DOTALL)
+_LONGEST_CONSTANT = 100
 _LONGEST_HEAD = 240
 _LONGEST_DOC = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One definition: its line in the outline, in full and in short."""
+    """One definition: where it begins, its line in the outline in full and in short, and how much it is wanted."""
 
+    line: int
     full: str
     short: str
-    best: bool
+    wanted: int
+    best: bool = False
 
 
 def skeleton(path: str, content: bytes, *, max_tokens: int = 2000, best: Sequence[Span] = ()) -> str:
-    """Classes and functions with signatures, the first line of each docstring, and line numbers.
+    """Classes and functions with signatures, the first line of each docstring, line numbers, and the module's assignments.
 
     Args:
         path: of the file; decides about the language.
@@ -44,18 +48,36 @@ def skeleton(path: str, content: bytes, *, max_tokens: int = 2000, best: Sequenc
     content = utf8_of(content)
     definitions = language.outline(content).definitions
     wanted = {(span.start, span.end): number for number, span in reversed(list(enumerate(best)))}
-    rows: list[_Row] = []
-    order: list[tuple[int, int]] = []
-    for definition in definitions[1:]:
-        if definition.kind is Kind.INNER:
-            continue
-        rank = wanted.get((definition.start, definition.end), len(best))
-        order.append((rank, len(rows)))
-        rows.append(_row(definition, definitions, content, best=rank < len(best)))
-    return _fitted(rows, [position for _, position in sorted(order)], max_tokens)
+    rows = [
+        _row(
+            definition,
+            definitions,
+            content,
+            wanted.get((definition.start, definition.end), len(best)),
+            len(best),
+        )
+        for definition in definitions[1:]
+        if definition.kind is not Kind.INNER
+    ]
+    lines = content.split(b"\n")
+    rows += [
+        _assignment(statement, lines, len(best) + 1)
+        for statement in language.statements(content)
+        if not statement.imports
+    ]
+    rows.sort(key=lambda row: row.line)
+    order = sorted(range(len(rows)), key=lambda position: (rows[position].wanted, position))
+    last = len(best) + 1
+    definitions_first = [
+        [position for position in order if (rows[position].wanted == last) is assigns]
+        for assigns in (False, True)
+    ]
+    return _fitted(rows, definitions_first, max_tokens)
 
 
-def _row(definition: Definition, all_of_file: Sequence[Definition], content: bytes, *, best: bool) -> _Row:
+def _row(
+    definition: Definition, all_of_file: Sequence[Definition], content: bytes, wanted: int, best: int
+) -> _Row:
     depth, above = 0, definition.parent
     while above:
         depth, above = depth + 1, all_of_file[above].parent
@@ -67,7 +89,22 @@ def _row(definition: Definition, all_of_file: Sequence[Definition], content: byt
     doc = _first_line(content[slice(*definition.doc)])
     if doc:
         full += f"\n{indent}    {doc}"
-    return _Row(full, f"{indent}{keyword} {definition.name}{lines}", best)
+    short = f"{indent}{keyword} {definition.name}{lines}"
+    return _Row(definition.start, full, short, wanted, wanted < best)
+
+
+def _assignment(statement: Statement, lines: Sequence[bytes], wanted: int) -> _Row:
+    """The first line of an assignment; a long value is cut."""
+    text = lines[statement.start - 1].decode("utf-8", "replace").strip()
+    cut = statement.end > statement.start or len(text) > _LONGEST_CONSTANT
+    where = f"{statement.start}-{statement.end}" if statement.end > statement.start else str(statement.start)
+    name = text.partition("=")[0].strip()[:_LONGEST_CONSTANT]
+    return _Row(
+        statement.start,
+        f"{text[:_LONGEST_CONSTANT]}{' …' if cut else ''}  # {where}",
+        f"{name} = …  # {where}",
+        wanted,
+    )
 
 
 def _head(content: bytes) -> str:
@@ -79,22 +116,27 @@ def _head(content: bytes) -> str:
 
 def _first_line(content: bytes) -> str:
     """The first line of a docstring that says something, in quotes."""
-    text = content.decode("utf-8", "replace").lstrip("rRuUbBfF").strip("\"'").strip()
-    first = text.split("\n", 1)[0].strip()
+    text = content.decode("utf-8", "replace")
+    quoted = _QUOTED.match(text)
+    first = (quoted[2] if quoted else text).strip().split("\n", 1)[0].strip()
     return f'"""{first[:_LONGEST_DOC]}"""' if first else ""
 
 
-def _fitted(rows: Sequence[_Row], order: Sequence[int], max_tokens: int) -> str:
-    """Rows in full, in short, or counted: from the most wanted on, as much as the budget allows."""
+def _fitted(rows: Sequence[_Row], groups: Sequence[Sequence[int]], max_tokens: int) -> str:
+    """Rows in full, in short, or counted: group by group, from the most wanted on, as much as the budget allows."""
     shown: dict[int, str] = {}
     left = max_tokens
-    for text in ("short", "full"):
-        for position in order:
-            wanted = rows[position].full if text == "full" or rows[position].best else rows[position].short
-            cost = tokens_of(wanted + "\n") - (tokens_of(shown[position] + "\n") if position in shown else 0)
-            if cost <= left and (text == "short" or position in shown):
-                shown[position] = wanted
-                left -= cost
+    for order in groups:
+        for text in ("short", "full"):
+            for position in order:
+                row = rows[position]
+                wanted = row.full if text == "full" or row.best else row.short
+                cost = tokens_of(wanted + "\n") - (
+                    tokens_of(shown[position] + "\n") if position in shown else 0
+                )
+                if cost <= left and (text == "short" or position in shown):
+                    shown[position] = wanted
+                    left -= cost
     out: list[str] = []
     hidden = 0
     for position in range(len(rows)):

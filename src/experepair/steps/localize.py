@@ -11,6 +11,7 @@ from experepair.domain.place import RankedFile, Ranking, Span
 from experepair.domain.roles import Agent, Role
 from experepair.llm.fit import estimate_tokens
 from experepair.localize.executed import EXECUTED, Observed
+from experepair.localize.explain import explain
 from experepair.localize.skeleton import skeleton
 from experepair.localize.spans import render as render_spans
 from experepair.localize.spans import spans as grow
@@ -23,7 +24,7 @@ _BODIES = 3
 """Definitions of a long file that are shown in full when places are chosen."""
 _REASONS = 4
 """Reasons why a file is listed, in the prompt."""
-_WORDS = frozenset({"code", "title", "plain", "best", "best_title", "best_three"})
+_WORDS = frozenset({"code", "title", "best", "best_title"})
 """Evidence that is a matter of many words; it says nothing to a model that the outline doesn't."""
 
 
@@ -175,7 +176,9 @@ def _texts(reply: str, kit: Kit) -> frozenset[str]:
 
 
 def _outlined(file: RankedFile, tokens: int, kit: Kit) -> ShownFile:
-    speaking = [f"{one.kind}: {one.detail}" for one in file.evidence if one.detail and one.kind not in _WORDS]
+    speaking = [
+        explain(one.kind, one.detail) for one in file.evidence if one.detail and one.kind not in _WORDS
+    ]
     return ShownFile(
         file.path, _outline(file, kit, tokens), "; ".join(list(dict.fromkeys(speaking))[:_REASONS])
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experepair.domain.text import visible
 from experepair.errors import OutputError
+from experepair.localize.explain import confidence, explain
 from experepair.steps.checks import ScriptCheck
 from experepair.steps.kit import Kit
 from experepair.steps.progress import Progress
-from experepair.steps.result import Result
+from experepair.steps.result import EvidenceInfo, Result
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -105,7 +106,7 @@ def _template() -> Template:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - Markdown; `fence` and `cell` escape what it needs
     )
-    environment.filters.update(fence=_fence, cell=_cell)
+    environment.filters.update(fence=_fence, cell=_cell, why=_why, confidence=confidence)
     return environment.get_template("report.md.j2")
 
 
@@ -113,6 +114,10 @@ def _fence(text: str, language: str = "") -> str:
     from experepair.prompts.loader import code
 
     return code(text, language)
+
+
+def _why(evidence: Sequence[EvidenceInfo]) -> str:
+    return "; ".join(f"{explain(one.kind, one.detail)} ({one.weight:.2f})" for one in evidence)
 
 
 def _cell(text: str) -> str:
