@@ -77,6 +77,7 @@ def learn_history(
         UsageError: there is no such repository or commit, its history can't be read, or the store can't be opened.
     """
     repository = Repository.open(repo)
+    head = repository.resolve(commit)
     settings = load(repository.root, {"memory": memory})
     with open_store(settings) as store:
         lessons = mine(
