@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experepair.domain.issue import Issue
 from experepair.domain.memory import PastRepair
+from experepair.errors import UsageError
 from experepair.folders import data_folder
 from experepair.memory.eligibility import Ancestors, Bounds
 from experepair.memory.memory import Memory, NoMemory
@@ -16,6 +18,9 @@ from experepair.memory.recall import Recaller
 from experepair.memory.repository import RepositoryMemory
 from experepair.session.settings import Settings
 from experepair.workspace.repository import Repository
+
+if TYPE_CHECKING:
+    from experepair.memory.store import Store
 
 NONE = "none"
 """In the place of an address: no memory at all."""
@@ -49,6 +54,39 @@ def default_url() -> str:
 
 
 @contextmanager
+def open_store(settings: Settings, *, make: bool = True) -> Iterator[Store]:
+    """The store that the settings name, for commands about it.
+
+    Args:
+        settings: of the user.
+        make: whether a store that isn't there yet is made.
+
+    Raises:
+        UsageError: memory is switched off, or there is nothing to look at.
+        MemoryUnavailable: the store can't be opened.
+    """
+    if settings.memory == NONE:
+        raise UsageError("there is no memory: the settings say memory = 'none'; give one with --memory")
+    url = settings.memory or default_url()
+    if not make and (missing := _missing(url)):
+        raise UsageError(
+            f"there is no memory in {missing!r} yet; `experepair fix` and `experepair memory learn` make one"
+        )
+    from experepair.memory.store import Store
+
+    if not settings.memory:
+        data_folder().mkdir(parents=True, exist_ok=True)
+    with Store.open(url, settings.learn) as store:
+        yield store
+
+
+def _missing(url: str) -> str:
+    """The file of a SQLite store, if it isn't there; "" else."""
+    path = url.removeprefix("sqlite:///")
+    return path if "://" not in path and not Path(path).exists() else ""
+
+
+@contextmanager
 def open_memory(
     given: Memory | str | None, settings: Settings, repository: Repository, commit: str
 ) -> Iterator[OpenMemory]:
@@ -68,15 +106,11 @@ def open_memory(
         nothing = type(given) is NoMemory
         yield OpenMemory(given, type(given).__name__, recalls and not nothing, learns and not nothing)
         return
-    url = given or settings.memory or default_url()
+    url = given or settings.memory
     if url == NONE or not (recalls or learns):
         yield OpenMemory(NoMemory(), "", remembers=False, learns=False)
         return
-    from experepair.memory.store import Store
-
-    if not (given or settings.memory):
-        data_folder().mkdir(parents=True, exist_ok=True)
-    with Store.open(url, settings.learn) as store:
+    with open_store(settings.model_copy(update={"memory": url})) as store:
         bounds = Bounds(ancestors=Ancestors(repository.root, commit))
         memory = RepositoryMemory(store, repository.scope, bounds, settings.recall, repository.root)
         yield OpenMemory(memory, store.url, recalls, learns)
@@ -90,10 +124,8 @@ def past_repairs(
     Raises:
         MemoryUnavailable: the store can't be opened.
     """
-    address = url or settings.memory
-    if address == NONE or settings.no_recall or not (address or Path(default_url()).exists()):
+    chosen = settings.model_copy(update={"memory": url}) if url else settings
+    if chosen.memory == NONE or settings.no_recall or (not chosen.memory and _missing(default_url())):
         return ()
-    from experepair.memory.store import Store
-
-    with Store.open(address or default_url(), settings.learn) as store:
+    with open_store(chosen) as store:
         return Recaller(store, repository.scope, Bounds(), settings.recall).past_repairs(issue)

@@ -116,7 +116,9 @@ def _tell(taught: Taught, source: str, json: bool) -> None:
         return
     many = "" if taught.new == 1 else "s"
     what = (
-        f"learned {taught.new} new {source}{many}" if taught.new else f"nothing new: no {source} that isn't known"
+        f"learned {taught.new} new {source}{many}"
+        if taught.new
+        else f"nothing new: no {source} that isn't known"
     )
     typer.echo(visible(f"{what} (memory of {taught.repository} in {taught.store})"))
     for one in taught.demonstrations:
