@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from experepair.llm.request import Cut
 from experepair.prompts.loader import PARTS, code, prose, render
 
 ISSUE = Issue("1", "github.com/a/b", "It breaks\n\nwhen called.")
-PATCH = {
+PATCH: dict[str, Any] = {
     "agent_task": "patch",
     "code": "CODE",
     "most_edits": 3,
