@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -56,7 +57,8 @@ def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
     Raises:
         OutputError: it can't be written.
     """
-    lines = (f"{prediction.model_dump_json()}\n" for prediction in predictions)
+    # in ASCII: some readers take other characters for the end of a line
+    lines = (f"{json.dumps(prediction.model_dump())}\n" for prediction in predictions)
     write_all(path.parent, {path.name: "".join(lines)})
 
 
