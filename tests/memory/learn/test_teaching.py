@@ -203,6 +203,16 @@ def test_the_command_says_what_it_learned_for_people_and_for_programs(
     assert "memory accept" in learn(str(repo), *fix, "--untrusted")
 
 
+def test_every_option_has_help_and_an_entry_in_the_docs() -> None:
+    text = CliRunner().invoke(app, ["memory", "learn", "--help"], env={"COLUMNS": "200"}).stdout
+    documented = (
+        (Path(__file__).parents[3] / "docs" / "cli.md").read_text().partition("## experepair memory learn")[2]
+    )
+    options = {word.strip("[],;.") for word in text.split() if word.startswith("--")} - {"--help"}
+    assert len(options) > 9
+    assert not {option for option in options if option not in documented.partition("\n## ")[0]}
+
+
 def test_memory_is_in_the_users_data_folder_unless_told_otherwise(repo: Path, tmp_path: Path) -> None:
     assert str(tmp_path / "DATA") in learn(str(repo))
 
