@@ -86,6 +86,14 @@ WRONG_INPUT = {
         "hot=1",
     ),
     "wrong sandbox": (["fix", "repo", "--issue", "x", "--model", "manual", "--sandbox", "jail"], "jail"),
+    "no tokens": (
+        ["fix", "repo", "--issue", "x", "--model", "manual", "--max-tokens", "0"],
+        "must be more than 0",
+    ),
+    "tests that can't be chosen": (
+        ["fix", "repo", "--issue", "x", "--model", "manual", "--test-command", "make test"],
+        "has no {files}",
+    ),
     "negative cap": (["fix", "repo", "--issue", "x", "--model", "manual", "--max-cost", "-1"], "max_cost"),
     "unknown flag": (["fix", "repo", "--issue", "x", "--modle", "manual"], "--modle"),
 }
@@ -221,7 +229,9 @@ def test_flags_win_over_the_environment_over_the_repository_over_the_users_file(
     own = tmp_path / "config" / "experepair" / "config.toml"
     own.parent.mkdir(parents=True)
     own.write_text('model = "user:m"\ntest_command = "user {files}"\nmax_output_tokens = 1\nprice = "1/1"\n')
-    (repo / "experepair.toml").write_text('model = "repo:m"\ntest_command = "repo {files}"\nmax_output_tokens = 2\n')
+    (repo / "experepair.toml").write_text(
+        'model = "repo:m"\ntest_command = "repo {files}"\nmax_output_tokens = 2\n'
+    )
     monkeypatch.setenv("EXPEREPAIR_MODEL", "env:m")
     monkeypatch.setenv("EXPEREPAIR_MAX_OUTPUT_TOKENS", "3")
     settings = load(repo, {"model": "flag:m", "test_command": None})

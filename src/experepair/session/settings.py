@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -21,6 +21,7 @@ from experepair.memory.learn.worth import MiningConfig
 from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
+from experepair.testing.runners.given import Given
 
 SETUP_LIMITS = Limits(time_s=1800, processes=1024, disk_mb=4096, memory_mb=0, output_kb=512)
 """What a set-up may use, unless the user says otherwise."""
@@ -54,8 +55,8 @@ class Settings(BaseSettings):
     """Whether the samples of a prompt are asked for all at once, or the first alone to fill the cache."""
     max_cost: float | None = Field(default=None, ge=0)
     """Cap on the cost of the run in US dollars."""
-    max_tokens: int | None = Field(default=None, ge=0)
-    """Cap on the tokens of the run, prompts and replies together."""
+    max_tokens: int | None = Field(default=None, gt=0)
+    """Cap on the tokens of the run, prompts and replies together; with none at all no model could be asked."""
     sandbox: Kind = Kind.AUTO
     """What isolates the executions."""
     python: str | None = None
@@ -95,6 +96,17 @@ class Settings(BaseSettings):
         "model", "models", "temperatures", "sampling", "max_output_tokens", "context_window", "test_command", "repair",
         "trusted_authors",
     )  # fmt: skip
+    @field_validator("test_command")
+    @classmethod
+    def _has_a_place_for_files(cls, command: str | None) -> str | None:
+        """Refused before anything is done: all tests would be run for each patch."""
+        if command and command.strip():
+            try:
+                Given(command)
+            except UsageError as error:
+                raise ValueError(str(error)) from error
+        return command
+
     """What a repository's own file may say. It may be hostile: who gets the key, what runs where, and what may be
     spent is the user's to say."""
 
@@ -214,6 +226,34 @@ def _read(path: Path, *, own: bool) -> dict[str, Any]:
 def _explain(error: ValidationError) -> str:
     said = []
     for fault in error.errors():
-        name = ".".join(str(part) for part in fault["loc"])
-        said.append(f"the setting {name!r} can't be {visible(repr(fault['input']))[:80]}: {fault['msg']}")
+        name = ".".join(str(part) for part in fault["loc"] if part != "[key]")
+        value = visible(repr(fault["input"]))[:80]
+        known = _SAID.get(fault["type"])
+        own = fault["msg"].removeprefix("Value error, ")
+        told = known.format(**fault.get("ctx", {})) if known else own
+        said.append(f"the setting {name!r} can't be {value}: {told}")
     return "; ".join(said)
+
+
+_SAID = {
+    "extra_forbidden": "there is no such setting; docs/cli.md names them all",
+    "enum": "it is one of {expected}",
+    "greater_than": "it must be more than {gt:g}",
+    "greater_than_equal": "it must be {ge:g} or more",
+    "less_than": "it must be less than {lt:g}",
+    "less_than_equal": "it must be {le:g} or less",
+    "int_parsing": "it must be a whole number",
+    "int_type": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+    "float_parsing": "it must be a number",
+    "float_type": "it must be a number",
+    "finite_number": "it must be a number",
+    "bool_parsing": "it must be true or false",
+    "bool_type": "it must be true or false",
+    "string_type": "it must be a text",
+    "path_type": "it must be a path",
+    "dict_type": "it must be a table",
+    "model_type": "it must be a table",
+    "missing": "it must be given",
+}
+"""What kinds of faults mean, in the user's words; for a kind that isn't here the validator's own words stand."""
