@@ -246,7 +246,7 @@ def test_past_repairs_are_validated_and_human_fixes_of_similar_issues(tmp_path: 
         [
             *FILLER,
             demonstration("run", "Crash in union", paths=("toy/a.py",), functions=("union",)),
-            demonstration("hand", "Crash in unions", "other", origin=Origin.HUMAN, paths=("toy/b.py",)),
+            demonstration("hand", "A crash in unions of many", "other", origin=Origin.HUMAN, paths=("toy/b.py",)),
             demonstration(
                 "past", "Crash in union", origin=Origin.MINED, commit="1" * 40, paths=("toy/c.py",)
             ),

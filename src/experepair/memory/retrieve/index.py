@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from experepair.domain.roles import Agent
 from experepair.errors import UsageError
@@ -21,8 +21,6 @@ from experepair.memory.retrieve.retriever import Changes
 
 if TYPE_CHECKING:
     import tantivy
-
-T = TypeVar("T")
 
 FORMAT = "bm25-1"
 """Names the folder: a change of what documents hold is a new one."""
@@ -74,24 +72,19 @@ class DerivedIndex:
         self._temporary = False
         self.notes: dict[str, None] = {}
 
-    def read(self, question: Callable[[View], T]) -> T:
-        """The answer to a question about the index as it is now; asked again of a new index if this one is damaged.
+    def renew(self, error: IndexDamaged, *, last: bool = False) -> None:
+        """Make the index again, since reading it showed that it is damaged.
 
         Raises:
-            UsageError: there is no room for the index.
+            UsageError: there is no room for it, or this is the last attempt.
         """
-        try:
-            return _answered(question, self.view())
-        except IndexDamaged:
-            with self._guard:
-                self._view = None
-                self._catch_up(renew=True)
-            try:
-                return _answered(question, self.view())
-            except IndexDamaged as error:
-                raise UsageError(
-                    f"the index in {str(self._folder)!r} can't be read: {error}; remove it, or set XDG_CACHE_HOME"
-                ) from error
+        if last:
+            raise UsageError(
+                f"the index in {str(self._folder)!r} can't be read: {error}; remove it, or set XDG_CACHE_HOME"
+            ) from error
+        with self._guard:
+            self._view = None
+            self._catch_up(renew=True)
 
     def view(self) -> View:
         """The index, caught up with the store; an older one if another process keeps it locked."""
@@ -113,7 +106,7 @@ class DerivedIndex:
         if not (self._path / "meta.json").is_file():
             return None
         try:
-            with _damage():
+            with damage():
                 return _view(tantivy.Index.open(str(self._path)))
         except IndexDamaged:
             return None
@@ -214,13 +207,8 @@ def _empty() -> View:
     return _view(tantivy.Index(schema()))
 
 
-def _answered(question: Callable[[View], T], view: View) -> T:
-    with _damage():
-        return question(view)
-
-
 @contextmanager
-def _damage() -> Iterator[None]:
+def damage() -> Iterator[None]:
     """Whatever tantivy says about files that it can't read, panics of its Rust code included, as one error."""
     try:
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import log
+from math import ceil, log
 
 from experepair.domain.issue import Issue
 from experepair.domain.memory import Demonstration, Failure
@@ -34,11 +34,10 @@ def failure_terms(failure: Failure, diff_weight: float) -> dict[str, int]:
 
 
 def _with_less(counts: dict[str, int], text: str, weight: float) -> dict[str, int]:
-    """Counts, and those of another text times a weight, rounded: an index counts whole occurrences."""
+    """Counts, and those of another text times a weight, rounded up: an index counts whole occurrences."""
     if weight:
         for term, times in count_terms(text[:MOST_CHARACTERS]).items():
-            if thinned := int(times * weight + 0.5):
-                counts[term] = counts.get(term, 0) + thinned
+            counts[term] = counts.get(term, 0) + ceil(times * weight)
     return counts
 
 
