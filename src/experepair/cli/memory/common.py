@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from experepair.memory.store import Changed
 
+_WIDE = 240
+"""Columns of a table that no terminal limits."""
+
 Repo = Annotated[
     str | None,
     typer.Option(
@@ -41,28 +44,38 @@ def say_json(value: object) -> None:
     typer.echo(json.dumps(to_jsonable_python(value, inf_nan_mode="null"), indent=2))
 
 
-def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]], console: Console | None = None) -> None:
-    """Print a table; what came from issues, models and repositories can't act on the terminal."""
-    from rich.console import Console
+def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; what came from issues, models and repositories can't act on the terminal.
+
+    The first column is what other commands take as a name, and is never cut.
+    """
     from rich.table import Table
     from rich.text import Text
 
     from experepair.domain.text import visible
 
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, column in enumerate(columns):
+        table.add_column(column, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(cell)) for cell in row))
-    (console or Console()).print(table)
+    _console().print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(soft_wrap=True)
+    return console if console.is_terminal else Console(soft_wrap=True, width=_WIDE)
 
 
 def say(text: str, style: str = "") -> None:
     """Print lines as they are."""
-    from rich.console import Console
     from rich.text import Text
 
     from experepair.domain.text import visible
 
-    Console(soft_wrap=True).print(Text(visible(text), style))
+    _console().print(Text(visible(text), style), soft_wrap=True)
 
 
 def say_changed(changed: Changed, what: str, json: bool) -> None:

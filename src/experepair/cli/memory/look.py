@@ -24,7 +24,7 @@ from experepair.domain.roles import Agent
 from experepair.memory.store.records import State
 
 if TYPE_CHECKING:
-    from experepair.memory.store import Filter, InsightRecord, Stored
+    from experepair.memory.store import Filter, InsightRecord, LogEntry, Stored
     from experepair.session.managing import Managed, Shown
 
 
@@ -132,11 +132,11 @@ def _list_lessons(opened: Managed, state: State | None, page: int, size: int, js
         say_json(found)
         return
     say_table(
-        ("at", "key", "state", "outcome", "verdict", "issue", "title"),
+        ("key", "at", "state", "outcome", "verdict", "issue", "title"),
         (
             (
-                when(one.at),
                 one.key,
+                when(one.at),
                 one.state,
                 one.outcome,
                 one.verdict or "",
@@ -235,21 +235,26 @@ def log(
         say_json(found)
         return
     say_table(
-        ("event", "at", "by", "what", "lesson", "issue", "outcome", "detail"),
-        (
-            (
-                str(one.event),
-                when(one.at),
-                one.actor,
-                one.kind,
-                one.key,
-                one.issue_id[:24],
-                one.outcome,
-                ", ".join(f"{key} {value}" for key, value in one.detail.items())[:200],
-            )
-            for one in found
-        ),
+        ("event", "lesson", "at", "by", "what", "detail"),
+        ((str(one.event), one.key, when(one.at), one.actor, one.kind, _detail(one)) for one in found),
     )
+
+
+def _detail(entry: LogEntry) -> str:
+    """What an event says, in one line."""
+    detail = entry.detail
+    if "operation" in detail:
+        said = detail.get("result") or detail.get("refused") or detail["operation"]
+        return f"{detail.get('agent', '')}: {said}: {detail.get('text') or ''}".rstrip(": ")[:160]
+    if "uses" in detail:
+        return f"recalled {len(detail['uses'])}, named {sum(bool(use[1]) for use in detail['uses'])}"
+    if "success" in detail or "origin" in detail:
+        return f"{detail.get('agent', '')}, {detail.get('origin', '')}: {detail.get('id', '')}"
+    if isinstance(issue := detail.get("issue"), dict):
+        return f"{entry.outcome} {title_of(str(issue.get('text', '')))}".strip()
+    return ", ".join(f"{name} {value}" for name, value in detail.items() if value not in (None, "", [], {}))[
+        :160
+    ]
 
 
 def stats(
