@@ -15,8 +15,9 @@ import pytest
 
 from boxes import base_interpreter
 from experepair.domain.command import Command
-from experepair.errors import SandboxUnavailable
+from experepair.errors import SandboxUnavailable, UsageError
 from experepair.sandbox import proof
+from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.open import Kind, open_sandbox
 from experepair.sandbox.probe import probe
 from experepair.sandbox.remedy import remedy
@@ -35,10 +36,12 @@ def test_bubblewrap_is_proved_promise_by_promise_and_quickly() -> None:
         "network cut",
         "home and environment hidden",
         "no privileges",
+        "no further namespaces",
         "process limit",
         "disk limit",
         "private tree, .git read-only",
         "time limit",
+        "memory limit of the whole",
     }
     assert not reports["docker"].works
     assert not reports["podman"].works
@@ -90,13 +93,14 @@ def test_what_the_kernel_refuses_has_its_remedy(tmp_path: Path) -> None:
     assert ("max_user_namespaces" if shutil.which("bwrap") else "install") in advice()
 
 
-def opened(kind: str, tree: Path) -> tuple[str, str]:
+def opened(kind: str, tree: Path, image: ImageChoice | None = None) -> tuple[str, str]:
     async def main() -> tuple[str, str]:
         async with open_sandbox(
             kind,
             tree=tree,
             mount_at=Path("/home/x/y"),
             interpreter=base_interpreter(),
+            image=image,
             run_root=tree.parent / "run",
         ) as sandbox:
             return sandbox.isolation.backend, (await sandbox.run(Command(("cat", "run.sh")))).stdout
@@ -118,7 +122,26 @@ def test_none_is_taken_only_when_it_is_asked_for(tree: Path, monkeypatch: pytest
         opened("auto", tree)
 
 
-@pytest.mark.parametrize("kind", ["docker", "podman"])
-def test_containers_are_refused_in_words(kind: str, tree: Path) -> None:
-    with pytest.raises(SandboxUnavailable, match=f"--sandbox {kind} is not there yet"):
-        opened(kind, tree)
+@pytest.mark.parametrize(
+    ("kind", "image", "said"),
+    [
+        ("docker", None, "needs an image"),
+        ("podman", None, "needs an image"),
+        ("bubblewrap", "x", "runs no image"),
+        ("none", "x", "runs no image"),
+    ],
+)
+def test_an_image_and_the_container_engines_belong_together(
+    kind: str, image: str | None, said: str, tree: Path
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        opened(kind, tree, ImageChoice(image) if image else None)
+
+
+def test_with_an_image_and_no_engine_the_error_says_what_to_install(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SandboxUnavailable, match="apt-get install docker") as raised:
+        opened("auto", tree, ImageChoice("some/image"))
+    assert "apt-get install podman" in str(raised.value)

@@ -80,9 +80,18 @@ def fix(
         int | None, typer.Option(help="Stop before more than this many tokens are used.")
     ] = None,
     sandbox: Annotated[
-        str | None, typer.Option(help="auto, bubblewrap, or none (no isolation at all).")
+        str | None, typer.Option(help="auto, bubblewrap, docker, podman, or none (no isolation at all).")
     ] = None,
     python: Annotated[str | None, typer.Option(help="Interpreter that runs the repository's code.")] = None,
+    image: Annotated[
+        str | None,
+        typer.Option(
+            help="Image of docker or podman that holds the repository's environment; commands run in it."
+        ),
+    ] = None,
+    image_workdir: Annotated[
+        str | None, typer.Option(help="Where the repository is in --image (default: found by looking).")
+    ] = None,
     rootfs: Annotated[
         Path | None, typer.Option(help="Root file system to run in, for example one made by debootstrap.")
     ] = None,
@@ -182,6 +191,8 @@ def fix(
         "sandbox": sandbox,
         "python": python,
         "rootfs": rootfs,
+        "image": image,
+        "image_workdir": image_workdir,
         "setup": setup,
         "setup_network": setup_network,
         "build_products": build_products,

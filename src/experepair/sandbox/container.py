@@ -44,13 +44,16 @@ _DAY_S = 86_400.0
 _LOOK_S = 1.0
 """Between two looks at how much a container has written."""
 _DISK_NOTE = "disk use of the container is limited per file, and looked at every second; /tmp and home have a fixed size"
-_TRIAL = """
+_CUT = """
 while read -r line; do
     case $line in Iface*) ;; *) echo "the network isn't cut" >&2; exit 13 ;; esac
 done </proc/net/route
+"""
+_TRIAL = """
 echo new >experepair-trial && rm experepair-trial || exit 14
 if [ -e .git ] && touch .git/experepair-trial 2>/dev/null; then echo ".git is not read-only" >&2; exit 15; fi
 test ! -e experepair-laid || cat experepair-laid
+unshare -U true 2>/dev/null && echo nested
 cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || :
 """
 
@@ -65,6 +68,7 @@ class ContainerSandbox(OpenedSandbox):
         image: what the user said of the image.
         limits: of an execution that brings none of its own.
         run_root: where the lock is made that tells whether this process lives.
+        network: leave the network open, for set-up only.
 
     Raises:
         SandboxUnavailable: on entering, when the engine doesn't answer or runs no containers.
@@ -80,8 +84,10 @@ class ContainerSandbox(OpenedSandbox):
         limits: Limits | None = None,
         *,
         run_root: Path | None = None,
+        network: bool = False,
     ) -> None:
         super().__init__(run_root)
+        self._network = network
         self._name = engine
         self._tree = tree.resolve()
         self._mount_at = mount_at
@@ -136,7 +142,7 @@ class ContainerSandbox(OpenedSandbox):
         marks = labels(self._lock, _DAY_S)
         engine, self._image = await examine_image(engine, self._choice, self._mount_at, marks)
         prepared = await with_checkout(engine, self._image, self._tree, new_token(), marks)
-        self._ground = ContainerGround(engine, self._image, prepared, marks)
+        self._ground = ContainerGround(engine, self._image, prepared, marks, self._network)
         await self._prove()
 
     async def _prove(self) -> None:
@@ -144,7 +150,8 @@ class ContainerSandbox(OpenedSandbox):
         limits = Limits(time_s=60)
         laid = {"experepair-laid": b"laid\n"}
         try:
-            done = await self._run(Command(("sh", "-c", _TRIAL)), laid, limits)
+            trial = _TRIAL if self._network else _CUT + _TRIAL
+            done = await self._run(Command(("sh", "-c", trial)), laid, limits)
         except SetupFailed as error:
             raise SandboxUnavailable(f"{self._name} doesn't run commands in the image: {error}") from error
         lines = done.stdout.split()
@@ -152,6 +159,8 @@ class ContainerSandbox(OpenedSandbox):
             reason = done.stderr.strip() or "the tree in the image is a volume, or can't be written"
             raise SandboxUnavailable(f"{self._name} doesn't isolate commands in the image: {reason}")
         self._notes = (*self._image.notes, _DISK_NOTE)
+        if "nested" in lines:
+            self._notes += (f"{self._name} lets commands make nested user namespaces",)
         if str((limits.total_memory_mb + limits.disk_mb) << 20) in lines:
             self._memory = f"a cgroup of {self._name}"
         else:

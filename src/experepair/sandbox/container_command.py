@@ -31,12 +31,14 @@ class ContainerGround:
         image: what was found in the user's image.
         prepared: id of the image with the checkout in it.
         labels: of every container.
+        network: whether it is left open.
     """
 
     engine: Engine
     image: Image
     prepared: str
     labels: Mapping[str, str]
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def container_command(ground: ContainerGround, execution: ContainerExecution) ->
     """The whole command line."""
     limits, image, last = execution.limits, ground.image, str(lasts_s(execution.limits))
     argv = [*ground.engine.words, "run", "--rm", "--interactive", "--name", execution.token]
-    argv += options(ground.labels, _limits(limits))
+    argv += options(ground.labels, _limits(limits), network=ground.network)
     if ground.engine.name == "podman":
         argv += ["--timeout", last, "--http-proxy=false"]
     argv += ["--user", f"{image.user}:{image.user}", "--shm-size", f"{limits.disk_mb}m"]

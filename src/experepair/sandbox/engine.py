@@ -133,9 +133,10 @@ def ulimits() -> list[str]:
     return [word for name, most in given.items() for word in ("--ulimit", f"{name}={most}:{most}")]
 
 
-def options(labels: Mapping[str, str], extra: Sequence[str] = ()) -> list[str]:
-    """What every container of experepair is started with: no network, no log, no privileges."""
-    words = ["--network", "none", "--log-driver", "none", "--hostname", "sandbox", "--workdir", "/"]
+def options(labels: Mapping[str, str], extra: Sequence[str] = (), *, network: bool = False) -> list[str]:
+    """What every container of experepair is started with: no network unless it is asked for, no log, no privileges."""
+    words = [] if network else ["--network", "none"]
+    words += ["--log-driver", "none", "--hostname", "sandbox", "--workdir", "/"]
     words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", *ulimits(), *extra]
     return [*words, *(word for name, value in labels.items() for word in ("--label", f"{name}={value}"))]
 

@@ -7,9 +7,13 @@ from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
 
-from experepair.errors import SandboxUnavailable
+from experepair.errors import SandboxUnavailable, UsageError
 from experepair.sandbox.bubblewrap import BubblewrapSandbox
+from experepair.sandbox.container import ContainerSandbox
+from experepair.sandbox.engine import ENGINES
+from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import Interpreter
+from experepair.sandbox.opened import OpenedSandbox
 from experepair.sandbox.remedy import remedy
 from experepair.sandbox.sandbox import IsolatedSandbox, Limits
 from experepair.sandbox.unisolated import UnisolatedSandbox
@@ -31,7 +35,8 @@ async def open_sandbox(
     *,
     tree: Path,
     mount_at: Path,
-    interpreter: Interpreter,
+    interpreter: Interpreter | None,
+    image: ImageChoice | None = None,
     limits: Limits | None = None,
     rootfs: Path | None = None,
     binds: Sequence[Path] = (),
@@ -44,7 +49,8 @@ async def open_sandbox(
         kind: `AUTO` is never `NONE`.
         tree: one-time checkout, experepair's own: as root it is given to the unprivileged user.
         mount_at: path of the user's checkout, where commands see their copy.
-        interpreter: see `find_interpreter`.
+        interpreter: see `find_interpreter`; None with an image, which brings its own.
+        image: what docker or podman run; `AUTO` takes the first of them that works.
         limits: of an execution that brings none of its own.
         rootfs: root file system to run in, instead of the host's programs.
         binds: more of the host to bind read-only, each at its own path.
@@ -53,27 +59,63 @@ async def open_sandbox(
 
     Raises:
         SandboxUnavailable: it doesn't work here; the message says what to do.
-        UsageError: the tree, or the place to show it at, can't be used.
+        UsageError: the tree, the place to show it at, or the image can't be used.
     """
-    kind = Kind(kind)
-    if kind in (Kind.DOCKER, Kind.PODMAN):
-        raise SandboxUnavailable(
-            f"--sandbox {kind} is not there yet; use --sandbox bubblewrap, with --rootfs for another system's programs"
-        )
-    if kind is Kind.NONE:
-        if rootfs is not None:
-            raise SandboxUnavailable("--sandbox none can't run in --rootfs; use --sandbox bubblewrap")
-        async with UnisolatedSandbox(tree, mount_at, interpreter, limits, run_root=run_root) as unisolated:
-            yield unisolated
-        return
-    sandbox = BubblewrapSandbox(
-        tree, mount_at, interpreter, limits, rootfs=rootfs, binds=binds, run_root=run_root, network=network
-    )
-    try:
-        await sandbox.__aenter__()
-    except SandboxUnavailable as error:
-        raise SandboxUnavailable(f"{error}\n{remedy(str(error))}") from error
+    kind = _checked(Kind(kind), image, rootfs)
+    if image is not None:
+        engines = ENGINES if kind is Kind.AUTO else (str(kind),)
+        ways: list[OpenedSandbox] = [
+            ContainerSandbox(engine, tree, mount_at, image, limits, run_root=run_root, network=network)
+            for engine in engines
+        ]
+    elif interpreter is None:
+        raise UsageError("no interpreter is known; say with --python which one the repository runs on")
+    elif kind is Kind.NONE:
+        ways = [UnisolatedSandbox(tree, mount_at, interpreter, limits, run_root=run_root)]
+    else:
+        ways = [
+            BubblewrapSandbox(
+                tree,
+                mount_at,
+                interpreter,
+                limits,
+                rootfs=rootfs,
+                binds=binds,
+                run_root=run_root,
+                network=network,
+            )
+        ]
+    sandbox = await _entered(ways)
     try:
         yield sandbox
     finally:
         await sandbox.__aexit__(None, None, None)
+
+
+async def _entered(ways: Sequence[OpenedSandbox]) -> OpenedSandbox:
+    """The first that works."""
+    failures: list[str] = []
+    for sandbox in ways:
+        try:
+            return await sandbox.__aenter__()
+        except SandboxUnavailable as error:
+            help_ = f"\n{remedy(str(error))}" if isinstance(sandbox, BubblewrapSandbox) else ""
+            failures.append(f"{error}{help_}")
+    raise SandboxUnavailable("\n".join(failures))
+
+
+def _checked(kind: Kind, image: ImageChoice | None, rootfs: Path | None) -> Kind:
+    container = kind in (Kind.DOCKER, Kind.PODMAN)
+    if image is None and container:
+        raise UsageError(
+            f"--sandbox {kind} needs an image that holds the repository's environment: give --image"
+        )
+    if image is not None and not container and kind is not Kind.AUTO:
+        raise UsageError(
+            f"--sandbox {kind} runs no image; use --sandbox docker or podman, or leave --image out"
+        )
+    if image is not None and rootfs is not None:
+        raise UsageError("--image and --rootfs are two roots; leave one out")
+    if kind is Kind.NONE and rootfs is not None:
+        raise SandboxUnavailable("--sandbox none can't run in --rootfs; use --sandbox bubblewrap")
+    return kind

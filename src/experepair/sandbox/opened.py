@@ -8,8 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from experepair.domain.command import NO_CHANGES, Changes, Command, Completed
 from experepair.sandbox.fence import sweep_fences
+from experepair.sandbox.interpreter import Interpreter
 from experepair.sandbox.run_folder import RunFolder, default_run_root, sweep
+from experepair.sandbox.sandbox import Isolation, Limits
 
 
 class OpenedSandbox(ABC):
@@ -22,6 +25,27 @@ class OpenedSandbox(ABC):
     def __init__(self, run_root: Path | None) -> None:
         self._run_root = run_root or default_run_root()
         self._resources = AsyncExitStack()
+
+    @property
+    @abstractmethod
+    def isolation(self) -> Isolation:
+        """As it was proved when the sandbox was opened."""
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where commands see the tree."""
+
+    @property
+    @abstractmethod
+    def interpreter(self) -> Interpreter:
+        """What "{python}" stands for."""
+
+    @abstractmethod
+    async def run(
+        self, command: Command, changes: Changes = NO_CHANGES, *, limits: Limits | None = None
+    ) -> Completed:
+        """As the port says it."""
 
     @abstractmethod
     async def _open(self) -> None:

@@ -44,13 +44,18 @@ def home(hidden: list[str]) -> str:
 
 
 def privileges() -> str:
-    """Capabilities, the user, and new namespaces."""
+    """Capabilities, and the user."""
     with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 # a program without other modules
         caps = [line for line in status if line.startswith(("CapEff", "CapBnd", "CapPrm"))]
     if any(int(line.split()[1], 16) for line in caps):
         return "has capabilities"
     if os.getuid() == 0:
         return "is root"
+    return ""
+
+
+def namespaces() -> str:
+    """User namespaces, which open more of the kernel."""
     if hasattr(os, "unshare"):
         child = os.fork()
         if child == 0:
@@ -117,6 +122,7 @@ def main(port: int, abstract: str, hidden: list[str]) -> None:
         "network cut": lambda: network(port, abstract),
         "home and environment hidden": lambda: home(hidden),
         "no privileges": privileges,
+        "no further namespaces": namespaces,
         "process limit": processes,
         "disk limit": disk,
         "private tree, .git read-only": tree,

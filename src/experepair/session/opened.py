@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from uuid import uuid4
@@ -27,7 +27,8 @@ from experepair.localize.history import History
 from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
 from experepair.memory.memory import Memory
-from experepair.sandbox.interpreter import find_interpreter
+from experepair.sandbox.image import ImageChoice
+from experepair.sandbox.interpreter import Interpreter, find_interpreter
 from experepair.sandbox.journalled import JournalledSandbox
 from experepair.sandbox.normalise import normalise
 from experepair.sandbox.open import open_sandbox
@@ -39,6 +40,10 @@ from experepair.steps.kit import Kit, Rank
 from experepair.testing.framework import recognise
 from experepair.workspace.checkout import Checkout, checkout
 from experepair.workspace.repository import Repository
+
+
+_IN_IMAGE = Interpreter("python", found="image")
+"""Stands for the interpreter until the image is looked into."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +94,22 @@ async def opened(
         tree = await asyncio.to_thread(
             checkout, repository, commit, cache_folder() / "checkouts", job.include_dirty
         )
-        interpreter = find_interpreter(repository.root, settings.python, rootfs=settings.rootfs)
+        image = _image(settings)
+        interpreter = (
+            _IN_IMAGE if image else find_interpreter(repository.root, settings.python, rootfs=settings.rootfs)
+        )
         opening = partial(
             open_sandbox,
             settings.sandbox,
             mount_at=repository.root,
+            image=image,
             limits=settings.limits,
             rootfs=settings.rootfs,
         )
         ground = await prepare(tree, repository, interpreter, settings, opening, tell)
-        interpreter = ground.interpreter
-        sandbox = await stack.enter_async_context(opening(tree=ground.tree, interpreter=interpreter))
+        sandbox = await stack.enter_async_context(opening(tree=ground.tree, interpreter=ground.interpreter))
+        interpreter, root = sandbox.interpreter, Path(sandbox.place)
+        surroundings = replace(ground.surroundings, python=interpreter.path, found=interpreter.found)
         journal = stack.enter_context(open_journal(out, resume=job.resume))
         run_id = _begin(journal, tree, issue, settings, memory.place)
         if observer is not None:
@@ -107,15 +117,15 @@ async def opened(
         journalled = JournalledSandbox(
             sandbox,
             journal,
-            partial(normalise, root=str(repository.root), interpreter=interpreter),
+            partial(normalise, root=str(root), interpreter=interpreter),
             max_parallel=settings.max_parallel or None,
-            scope=f"{tree.tree_id} {ground.layers} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}",
+            scope=f"{tree.tree_id} {ground.layers} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}{sandbox.isolation.image}",
         )
         models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
         files = GitSource(tree.root, shared_with=repository.root)
         history = History(repository.root, commit)
         framework = recognise(tree.files(), tree.read, settings.test_command or "")
-        environment = await examine(journalled, tree, repository.root, ground.surroundings, framework)
+        environment = await examine(journalled, tree, root, surroundings, framework)
         if settings.preflight:
             environment.preflight.refuse()
         kit = Kit(
@@ -138,7 +148,7 @@ async def opened(
             recalling=settings.recall,
             learning=settings.learn,
             out=out,
-            sandbox_report=f"{sandbox.isolation.backend} ({sandbox.isolation.tree})",
+            sandbox_report=sandbox.isolation.summary,
             notes=(
                 *_dirty(job, repository),
                 *tree.notes,
@@ -161,6 +171,14 @@ def _ranking(files: GitSource, history: History) -> Rank:
         return opened_index().rank(issue_text, past_repairs, observed)
 
     return rank
+
+
+def _image(settings: Settings) -> ImageChoice | None:
+    if settings.image is None:
+        return None
+    if settings.build_products or settings.setup:
+        raise UsageError("--build-products and --setup are not for an --image: build the repository in the image")
+    return ImageChoice(settings.image, settings.image_workdir, settings.python)
 
 
 def _dirty(job: Job, repository: Repository) -> tuple[str, ...]:

@@ -63,6 +63,10 @@ class Settings(BaseSettings):
     """Interpreter that the scripts and tests run on."""
     rootfs: Path | None = None
     """Root file system that the commands run in, instead of this machine's."""
+    image: str | None = None
+    """Image of docker or podman that holds the repository's environment; the commands run in it."""
+    image_workdir: str | None = None
+    """Where the repository is in the image; None looks for it."""
     setup: str | None = None
     """Command that makes the checkout ready, run once a commit and environment in the sandbox."""
     setup_network: bool = False
@@ -92,10 +96,6 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     repair: RepairConfig = RepairConfig()
 
-    from_a_repository: ClassVar[tuple[str, ...]] = (
-        "model", "models", "temperatures", "sampling", "max_output_tokens", "context_window", "test_command", "repair",
-        "trusted_authors",
-    )  # fmt: skip
     @field_validator("test_command")
     @classmethod
     def _has_a_place_for_files(cls, command: str | None) -> str | None:
@@ -107,6 +107,10 @@ class Settings(BaseSettings):
                 raise ValueError(str(error)) from error
         return command
 
+    from_a_repository: ClassVar[tuple[str, ...]] = (
+        "model", "models", "temperatures", "sampling", "max_output_tokens", "context_window", "test_command", "repair",
+        "trusted_authors",
+    )  # fmt: skip
     """What a repository's own file may say. It may be hostile: who gets the key, what runs where, and what may be
     spent is the user's to say."""
 

@@ -18,7 +18,7 @@ from experepair.folders import cache_folder
 from experepair.sandbox.interpreter import Interpreter
 from experepair.sandbox.sandbox import IsolatedSandbox
 from experepair.session.environment.layers import lay_archive, lay_products, layered, only_one
-from experepair.session.environment.products import build_products, is_generated
+from experepair.session.environment.products import EXTENSIONS, build_products, is_generated
 from experepair.session.environment.remedies import Surroundings
 from experepair.session.environment.setup import opened_archive, set_up
 from experepair.session.settings import Settings
@@ -86,6 +86,10 @@ async def prepare(
         lay = lay_products(repository.root, products)
         tree = await asyncio.to_thread(layered, tree, _folder(layers), lay)
         notes.append(f"build products of the checkout lie under the tree: {_some(products)}")
+    elif extensions := [path for path in around.products() if path.endswith(EXTENSIONS)]:
+        notes.append(
+            f"compiled parts of the checkout are not used: {_some(extensions)}; --build-products lays them under the tree"
+        )
     if settings.setup:
         layers = _digest(checkout.tree_id, layers, *_set_up_by(settings, interpreter))
         tell(f"set-up: {settings.setup}")
@@ -106,7 +110,7 @@ def surroundings(
         repository=str(repository.root),
         python=interpreter.path,
         found=interpreter.found,
-        other_root=settings.rootfs is not None,
+        other_root=settings.rootfs is not None or settings.image is not None,
         setup=settings.setup or "",
         build_products=settings.build_products,
         products=partial(build_products, repository, checkout.files()),
