@@ -39,7 +39,13 @@ class Environment(BaseModel, frozen=True, extra="forbid"):
 
     def settings(self) -> dict[str, Any]:
         """The same as settings of a repair; what isn't set is left out."""
-        given = {"image": self.image, "rootfs": self.rootfs, "python": self.python, "setup": self.setup}
+        given = {
+            "image": self.image,
+            "image_workdir": str(self.root) if self.image else "",
+            "rootfs": self.rootfs,
+            "python": self.python,
+            "setup": self.setup,
+        }
         return {name: value for name, value in given.items() if value}
 
 

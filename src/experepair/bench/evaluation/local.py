@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import shlex
 from collections.abc import Collection
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,9 +21,10 @@ from experepair.bench.mirrors import Mirrors
 from experepair.domain.command import Changes, Command, Ended
 from experepair.domain.edit import Unparsed
 from experepair.errors import UsageError
+from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import find_interpreter
 from experepair.sandbox.open import Kind, open_sandbox
-from experepair.sandbox.sandbox import Limits
+from experepair.sandbox.sandbox import IsolatedSandbox, Limits
 from experepair.steps.report import write_all
 from experepair.workspace.checkout import Checkout, checkout
 
@@ -115,15 +117,7 @@ class Evaluator:
             ("sh", "-c", self._script(instance, answer, environment, tree, changes)),
             env=tuple(sorted(variables.items())),
         )
-        interpreter = find_interpreter(tree.root, environment.python, rootfs=environment.rootfs)
-        async with open_sandbox(
-            self.config.sandbox,
-            tree=tree.root,
-            mount_at=environment.root,
-            interpreter=interpreter,
-            limits=self.config.limits(),
-            rootfs=environment.rootfs,
-        ) as sandbox:
+        async with self._sandbox(environment, tree) as sandbox:
             done = await sandbox.run(command, changes)
         await asyncio.to_thread(self._keep, instance.id, done.stdout)
         judged = judged.model_copy(update={"seconds": round(done.duration_s, 1)})
@@ -147,6 +141,24 @@ class Evaluator:
                 "fail_to_pass": fail_to_pass,
                 "pass_to_pass": pass_to_pass,
             }
+        )
+
+    def _sandbox(
+        self, environment: Environment, tree: Checkout
+    ) -> AbstractAsyncContextManager[IsolatedSandbox]:
+        image = interpreter = None
+        if environment.image:
+            image = ImageChoice(environment.image, str(environment.root), environment.python)
+        else:
+            interpreter = find_interpreter(tree.root, environment.python, rootfs=environment.rootfs)
+        return open_sandbox(
+            self.config.sandbox,
+            tree=tree.root,
+            mount_at=environment.root,
+            interpreter=interpreter,
+            image=image,
+            limits=self.config.limits(),
+            rootfs=environment.rootfs,
         )
 
     def _script(
