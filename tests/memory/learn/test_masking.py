@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from experepair.domain.issue import Issue
 from experepair.domain.memory import Demonstration, Failure, Operation, OperationKind
 from experepair.domain.roles import Agent
-from experepair.memory.learn.credentials import MASKED
+from experepair.memory.learn.credentials import MASKED, RULES
 from experepair.memory.learn.masking import mask, masked
 from experepair.memory.lesson import Lesson, Source
 
@@ -135,6 +136,8 @@ ORDINARY = [
     "urlpatterns = [path('home/<int:pk>/', view), path('/tmp', view)]",
     "open('/tmp/out.txt'); sys.path.insert(0, '/usr/lib/python3/dist-packages')",
     "client.get('/home/'); reverse('home/users')",
+    "password_mgr = urllib2.HTTPPasswordMgrWithDefaultRealm()",
+    'url = f"https://{token}:x-oauth-basic@github.com/{SLUG}.git"',
     "key-value-store-implementation-details-follow",
     "git@github.com:owner/name.git, ssh://git@github.com/owner/name.git",
     "basic = 'Basic authentication is required'; token authentication_failed_again",
@@ -144,6 +147,17 @@ ORDINARY = [
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_code_stays_as_it_is(text: str) -> None:
     assert mask(text) == text
+
+
+MARKS = sorted({mark for rule in RULES for mark in rule.marks})
+
+
+@pytest.mark.parametrize("between", ["", "-", ".", "a", "a.", "/", "=", ": ", ":a", "1_"])
+def test_hostile_text_is_masked_in_time_that_grows_with_its_length(between: str) -> None:
+    started = time.process_time()
+    for mark in (*MARKS, "/tmp/", "/home/", "-----BEGIN PRIVATE KEY-----", "tokenAAAAAAAAAAAAAAAAAAAA"):
+        mask((mark + between) * (40_000 // len(mark + between)))
+    assert time.process_time() - started < 10  # about 1; minutes where a rule is quadratic
 
 
 def test_what_no_database_takes_becomes_an_escape() -> None:

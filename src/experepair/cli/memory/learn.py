@@ -41,7 +41,7 @@ def learn(
     ] = None,
     issue_author: Annotated[str | None, typer.Option(help="Who wrote the issue.")] = None,
     untrusted: Annotated[
-        bool, typer.Option("--untrusted", help="With --patch: don't recall it until it is accepted.")
+        bool, typer.Option("--untrusted", help="Beside --patch, don't recall it until it is accepted.")
     ] = False,
     memory: Annotated[
         str | None, typer.Option(help="Where memory is: a file, sqlite:///PATH or postgresql://…")

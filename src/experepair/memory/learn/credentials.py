@@ -10,7 +10,8 @@ from math import log2
 MASKED = "<masked>"
 """Stands where a secret was; no rule takes it for one."""
 
-_BEGINS, _ENDS = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9_])"
+_BEGINS, _ENDS = r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9_-]-)", r"(?![A-Za-z0-9_])"
+"""A minus may stand before a key, as in a diff, but one word of a hyphenated chain is no beginning: that keeps it linear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,17 @@ _TEXT = r"[A-Za-z0-9_-]"
 _ASSIGNED = ("secret", "token", "passw", "passphrase", "pwd", "apikey", "api_key", "api-key", "access_key", "access-key",
              "accesskey", "private_key", "client_key", "account_key", "accountkey", "auth_key", "credential")  # fmt: skip
 
-_PLACEHOLDERS = frozenset({"pass", "password", "passwd", "pwd", "secret", "pw", "***", "xxx", "port", "[^@]"})
+_PLACEHOLDERS = frozenset(
+    {"pass", "password", "passwd", "pwd", "secret", "pw", "***", "xxx", "port", "x-oauth-basic"}
+)
 _IS_CODE = re.compile(r"\.[A-Za-z_]\w*\b.*\.|^[a-z_]+\.[a-z_.]+$|^[a-z]+(?:_[a-z0-9]+)+$")
 """A dotted name, or one with underscores: what computes a secret is none."""
 
 RULES: tuple[Rule, ...] = (
     # models: OpenAI, Anthropic, DeepSeek, OpenRouter, Groq, xAI, Perplexity, Hugging Face, Replicate, NVIDIA, Fireworks
-    _prefixed("sk-", then=rf"(?:[a-z]{{2,8}}(?:-?[a-z0-9]{{2,6}})?-)?{_TEXT}*[A-Za-z0-9]{{16}}{_TEXT}*"),
+    _prefixed(
+        "sk-", then=rf"(?:[a-z]{{2,8}}(?:-?[a-z0-9]{{2,6}})?-)?{_TEXT}{{0,80}}[A-Za-z0-9]{{16}}{_TEXT}*"
+    ),
     _prefixed("gsk_", "xai-", "pplx-", "nvapi-", "fw_", "r8_", then=rf"{_TEXT}{{24,}}"),
     _prefixed("hf_", then=r"[A-Za-z]{30,}"),
     # forges and registries: GitHub, GitLab, Bitbucket, npm, PyPI, RubyGems, Docker, crates.io
@@ -131,8 +136,8 @@ RULES: tuple[Rule, ...] = (
         _ASSIGNED,
         re.compile(
             r"(?i)(?:secret|token|passw|passphrase|pwd|api[_-]?key|access[_-]?key|(?:private|client|account|auth)[_-]?key"
-            r"|credential)[\w.-]{0,40}[\"']?\]?[ \t]*(?::[ \t]*[\w.]+[ \t]*)?(?:=>|:=|=|:)[ \t]*[bru]{0,2}[\"']?"
-            r"(?P<secret>[A-Za-z0-9+/_.~!@#$%^&*=-]{16,})"
+            r"|credential)[\w.-]{0,40}[\"']?\]?[ \t]*(?::[ \t]*[\w.]+[ \t]*)?(?:=>|:=|=|:)[ \t]*(?:[bru]{0,2}[\"'])?"
+            r"(?P<secret>[A-Za-z0-9+/_.~!@#$%^&*=-]{16,}+)(?!\()"
         ),
         lambda found: is_random(found) and not _IS_CODE.search(found),
         any_case=True,
