@@ -8,6 +8,7 @@ from functools import cached_property
 import tree_sitter
 import tree_sitter_python
 
+from experepair.localize.languages.elision import elided
 from experepair.localize.languages.language import Definition, Kind, Outline, Statement
 
 _HUGE = 1 << 19
@@ -53,9 +54,10 @@ class Python:
         module = Definition(Kind.MODULE, "", 1, max(lines, 1), 1, 0, (0, len(content)), (0, 0))
         if len(content) > _HUGE:
             return Outline((module, *_scan(content, lines)))
-        root = tree_sitter.Parser(self._grammar).parse(content).root_node
         found = [module]
-        _walk(root, content, found)
+        if b"def" in content or b"class" in content:
+            short = elided(content)
+            _walk(tree_sitter.Parser(self._grammar).parse(short).root_node, short, found)
         return Outline(tuple(found))
 
     def statements(self, content: bytes) -> tuple[Statement, ...]:
