@@ -42,7 +42,7 @@ def test_what_is_no_commit_of_the_history_is_no_ancestor(history: tuple[Path, li
 
 
 def test_git_is_asked_once(history: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    ancestors = Ancestors(*[history[0], history[1][1]])
+    ancestors = Ancestors(history[0], history[1][1])
     assert ancestors(history[1][0])
     monkeypatch.setenv("PATH", "")
     assert ancestors(history[1][1])
