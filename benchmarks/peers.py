@@ -1,12 +1,13 @@
 """Ten well-known packages, each in an environment of its own: a test passes in the sandbox, and fails when a line is broken.
 
-    python benchmarks/peers.py [--folder DIR] [--only NAME]... [--markdown]
+    python benchmarks/peers.py [--folder DIR] [--only NAME]...
 
 Each source archive is fetched by its hash through pip (the user's index), made into a git repository as upstream
 would have it (what its .gitignore names stays untracked), and installed editable into a venv in its folder. The rest is
 what `experepair fix` does: find the interpreter, lay build products if the peer needs them, prove by a sentinel that
 tests import the private tree, recognise the test runner, run a test file twice on the untouched code and once with one
-line of the source changed. With compiled parts, the run without --build-products must be refused with that remedy.
+line of the source changed. Where build products are needed, a run without the flag must be refused, or told, with that
+remedy.
 """
 
 from __future__ import annotations
@@ -175,8 +176,8 @@ async def measure(peer: Peer, home: Path) -> Outcome:
     repository = Repository.open(home)
     tree = checkout(repository, repository.resolve("HEAD"), cache_folder() / "checkouts")
     found = find_interpreter(home, environ={})
-    if peer.build_products and await refusal(repository, home) is None:
-        return Outcome(peer, verdict="not refused without --build-products")
+    if peer.build_products and not await warned(repository, home):
+        return Outcome(peer, verdict="not told to give --build-products")
     settings = Settings(build_products=peer.build_products)
     opening = partial(open_sandbox, "auto", mount_at=home)
     ground = await prepare(tree, repository, found, settings, opening)
@@ -201,8 +202,8 @@ async def measure(peer: Peer, home: Path) -> Outcome:
     )  # fmt: skip
 
 
-async def refusal(repository: Repository, home: Path) -> str | None:
-    """What the preflight says without build products; None when it refuses nothing."""
+async def warned(repository: Repository, home: Path) -> bool:
+    """Whether a run without build products is refused, or told in a note, with the flag as the remedy."""
     tree = checkout(repository, repository.resolve("HEAD"), cache_folder() / "checkouts")
     found = find_interpreter(home, environ={})
     opening = partial(open_sandbox, "auto", mount_at=home)
@@ -212,7 +213,7 @@ async def refusal(repository: Repository, home: Path) -> str | None:
         with Journal.in_memory() as journal:
             seen = await examine(JournalledSandbox(sandbox, journal, clean), tree, home, ground.surroundings)
     refused = seen.preflight.verdict is Verdict.FAILED and "--build-products" in seen.preflight.remedy
-    return seen.preflight.remedy if refused else None
+    return refused or any("--build-products" in note for note in ground.notes)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

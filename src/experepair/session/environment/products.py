@@ -13,7 +13,9 @@ from experepair.workspace.repository import Repository
 _NEVER = re.compile(
     r"(^|/)(\.[^/]+|venv|env|build|dist|node_modules|__pycache__|site-packages|[\w.-]*\.egg|conda-meta)/"
 )
-_EXTENSIONS = (".so", ".pyd", ".dylib")
+EXTENSIONS = (".so", ".pyd", ".dylib")
+"""Endings of extension modules."""
+
 _LEFTOVERS = (
     ".pyc",
     ".pyo",
@@ -44,12 +46,12 @@ def build_products(repository: Repository, tracked: Collection[str]) -> tuple[st
     listed = os.fsdecode(repository.git.attempt("ls-files", "--others", "-z").stdout)
     found = [path for path in listed.split("\0") if path and not _NEVER.search(path)]
     folders = {str(PurePosixPath(file).parent) for file in tracked} - {"."}
-    products = [path for path in found if path.endswith(_EXTENSIONS)]
+    products = [path for path in found if path.endswith(EXTENSIONS)]
     others = [
         path
         for path in found
         if (".egg-info/" in path or str(PurePosixPath(path).parent) in folders)
-        and not path.endswith((*_EXTENSIONS, *_LEFTOVERS))
+        and not path.endswith((*EXTENSIONS, *_LEFTOVERS))
     ]
     every = (*products, *_ignored(repository, others))
     return tuple(sorted(path for path in every if _is_plain(repository.root / path)))
