@@ -30,7 +30,7 @@ def test_demonstrations_come_in_the_order_of_the_ids_without_unknown_ones(store:
 def test_the_same_run_twice_is_once(store: Store) -> None:
     lesson = run_lesson("a", operations=add("Read the traceback."))
     store.learn(lesson)
-    again = store.learn(replace(lesson, operations=add("Another one.")))
+    again = store.learn(run_lesson("a", operations=add("Another one.")))
     assert (again.new, again.demonstrations, again.operations) == (False, (), ())
     assert store.listing(Filter()).total == 3
     assert [one.text for one in store.present(SCOPE, Agent.PATCH)] == ["Read the traceback."]

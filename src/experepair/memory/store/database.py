@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import sqlite3
 import time
 import uuid
@@ -19,6 +20,8 @@ from experepair.memory.store import schema
 
 _WRITER = 0x65787065  # of PostgreSQL's advisory lock: any number that others are unlikely to take
 _IDENTITY = "identity"
+_POLL_S = 0.005
+"""How often a busy lock of SQLite is asked for, in seconds, on average."""
 
 
 class Database:
@@ -44,7 +47,7 @@ class Database:
             ) from error
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", self._prepare)
-            sa.event.listen(self._engine, "begin", _begin)
+            sa.event.listen(self._engine, "begin", self._begin)
         self.identity = self._ready()
 
     def close(self) -> None:
@@ -91,6 +94,28 @@ class Database:
         for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", "cache_size=-16000"):
             connection.execute(f"PRAGMA {pragma}")
 
+    def _begin(self, connection: sa.Connection) -> None:
+        options = connection.get_execution_options()
+        if options.get("experepair_write"):
+            self._lock(connection.connection.driver_connection)
+        elif not options.get("experepair_bare"):
+            connection.exec_driver_sql("BEGIN")
+
+    def _lock(self, connection: Any) -> None:
+        """Begin to write. SQLite's own waiting backs off so far that one of many busy writers may never get its turn."""
+        deadline = time.monotonic() + self.config.lock_wait_s
+        connection.execute("PRAGMA busy_timeout=0")
+        try:
+            while not _begun(connection):
+                if time.monotonic() > deadline:
+                    raise MemoryUnavailable(f"memory at {self.url}: {self._locked()}")
+                time.sleep(_POLL_S * random.uniform(0.5, 1.5))  # noqa: S311
+        finally:
+            connection.execute(f"PRAGMA busy_timeout={int(self.config.lock_wait_s * 1000)}")
+
+    def _locked(self) -> str:
+        return f"another process has held its write lock for {self.config.lock_wait_s:g} s; try again"
+
     def _ready(self) -> str:
         """Make or upgrade the tables if need be.
 
@@ -129,7 +154,7 @@ class Database:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             reason = str(error.orig if isinstance(error, DBAPIError) else error).strip()
             if "database is locked" in reason or "lock timeout" in reason:
                 reason = (
@@ -180,10 +205,14 @@ def _file(path: str) -> sa.URL:
     return sa.URL.create("sqlite", database=str(whole))
 
 
-def _begin(connection: sa.Connection) -> None:
-    options = connection.get_execution_options()
-    if not options.get("experepair_bare"):
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("experepair_write") else "BEGIN")
+def _begun(connection: Any) -> bool:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        return False
+    return True
 
 
 def _use_wal(connection: sqlite3.Connection, deadline: float) -> None:

@@ -208,7 +208,7 @@ class _Counted:
     def insights(self) -> dict[str, int]:
         table = schema.insight
         grouped = sa.select(table.c.agent, sa.func.count()).group_by(table.c.agent).order_by(table.c.agent)
-        return dict(self._connection.execute(self._mine(grouped, table)).tuples().all())
+        return dict(self._connection.execute(self._mine(grouped, table)).all())
 
     def growth(self) -> dict[str, int]:
         month = sa.func.substr(_E.c.at, 1, 7)
@@ -218,7 +218,7 @@ class _Counted:
             .group_by(month)
             .order_by(month)
         )
-        return dict(self._connection.execute(self._mine(grouped, _E)).tuples().all())
+        return dict(self._connection.execute(self._mine(grouped, _E)).all())
 
     def recalls(self) -> dict[str, int]:
         use = schema.use

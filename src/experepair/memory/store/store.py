@@ -34,7 +34,7 @@ from experepair.memory.store.records import (
 )
 from experepair.memory.store.schema import named
 
-_BATCH = 500
+_BATCH = 1000
 """Lessons that `learn_many` writes in one transaction."""
 
 
