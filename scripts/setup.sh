@@ -9,6 +9,10 @@ missing=
 command -v git >/dev/null 2>&1 || missing="$missing git"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
 command -v setpriv >/dev/null 2>&1 || missing="$missing util-linux"
+set -- /usr/lib/postgresql/*/bin/initdb # only the tests of the memory use it, and are skipped without it
+if ! [ -x "$1" ] && ! command -v initdb >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
+    missing="$missing postgresql"
+fi
 "$python" -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null 2>&1; then
