@@ -88,10 +88,8 @@ def _packages(files: Sequence[str], present: set[str], folders: Sequence[str]) -
         inside = [folder for folder in folders if folder and file.startswith(f"{folder}/")]
         base = max(inside, key=len, default="")
         reached = True
-        if not inside and (own := _project_of(parts, projects)):
-            base, reached = own, False
-            if parts[len(own.split("/")) :][:1] in ([name] for name in _USUAL):
-                base = f"{own}/{parts[len(own.split('/'))]}"
+        if not inside and _project_of(parts, projects):
+            base, reached = _above_packages(parts, present), False
         skip = len(base.split("/")) if base else 0
         inner = parts[skip:]
         if not inner or len(inner) > _DEEPEST or any(map(_NOT_PACKAGES.match, parts)):
@@ -102,6 +100,14 @@ def _packages(files: Sequence[str], present: set[str], folders: Sequence[str]) -
         ):
             continue
         yield Package(".".join(inner), file, reached=reached)
+
+
+def _above_packages(parts: Sequence[str], present: set[str]) -> str:
+    """The folder that the outermost package around a module is imported from."""
+    end = len(parts) - 1
+    while end and f"{'/'.join(parts[:end])}/__init__.py" in present:
+        end -= 1
+    return "/".join(parts[:end])
 
 
 def _project_of(parts: Sequence[str], projects: set[str]) -> str:
@@ -150,7 +156,9 @@ def _declared(read: Read) -> _Declared:
         at(project, "tool", "poetry", "dependencies", "python"),
         config.get("options", "python_requires", fallback=""),
     )
-    oldest = re.search(r"(?:>=|\^|~=?)\s*3\.(\d+)", requires)
+    oldest = re.search(r"(?:>=|\^|~=?)\s*3\.(\d+)", requires) or re.search(
+        r"python_requires\s*=\s*[\"']\s*>=\s*3\.(\d+)", script.decode(errors="replace")
+    )
     folders = [*_declared_in_toml(project), *_declared_in_ini(config)]
     folders += [(first or second).decode() for first, second in _SETUP_WHERE.findall(script)]
     clean = (folder.strip().removeprefix("./").strip("/") for folder in folders)

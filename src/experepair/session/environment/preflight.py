@@ -109,14 +109,14 @@ def judge(
     if not packages:
         return Preflight(Verdict.UNDECIDED, "no package to import: scripts are taken as they are")
     judged = {one.name: _judge(one, imported.get(one.name), layout, surroundings) for one in packages}
-    main = [judged[one.name] for one in packages if one.main] or list(judged.values())
+    main = [judged[one.name] for one in packages if one.main]
     named = ", ".join(name for name, each in judged.items() if each.verdict is Verdict.PROVED)
     others = tuple(each.found for each in judged.values() if each.verdict is not Verdict.PROVED)
     if any(each.verdict is Verdict.PROVED for each in main):
         return Preflight(
             Verdict.PROVED, f"{named}: a planted sentinel was seen", notes=_in_main(packages, judged)
         )
-    if all(each.verdict is Verdict.FAILED for each in main):
+    if main and all(each.verdict is Verdict.FAILED for each in main):
         worst = main[0]
         old = layout.python and len(version) > 1 and version[1] < layout.python
         needs = f" (the project asks for Python 3.{layout.python}, this is 3.{version[1]})" if old else ""
