@@ -1,10 +1,11 @@
 """What isolating one execution costs: (isolated `true`) minus (plain `true`), beside git worktree and cp -a.
 
-    python benchmarks/isolation.py REPOSITORY [--commit REV] [--repeat 15]
+    python benchmarks/isolation.py REPOSITORY [--commit REV] [--repeat 15] [--image IMAGE]
 
 REPOSITORY is any git repository, bare ones included; it is only read. All ways are measured in turn in each round, so
-that a busy machine hurts them alike; times are medians of the wall, set-up and removal included. After each way there
-is a private, writable tree; only bubblewrap's ways isolate as well.
+that a busy machine hurts them alike; times are medians of the wall, set-up and removal included, that of a control
+group too where this user can make one. After each way there is a private, writable tree; only bubblewrap's ways and
+containers isolate as well. With an image, which must have a Python, docker and podman are measured where they answer.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from experepair.domain.command import Command
+from experepair.errors import SandboxUnavailable
 from experepair.sandbox.bubblewrap import BubblewrapSandbox
 from experepair.sandbox.bwrap_command import Copy
+from experepair.sandbox.container import ContainerSandbox
+from experepair.sandbox.engine import ENGINES
+from experepair.sandbox.fence import find_fence
+from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import Interpreter
 
 TRUE = Command(("true",))
@@ -56,9 +62,10 @@ async def measure(ways: dict[str, Callable[[], Awaitable[object]]], repeat: int)
 
 
 def left_behind(run_root: Path) -> list[str]:
-    """Staging folders, mounts and processes of executions that are over."""
+    """Staging folders, mounts, control groups and processes of executions that are over."""
     left = [str(path) for path in run_root.glob("*/experepair-*")]
     left += [line for line in MOUNTS.read_text().splitlines() if "/stage" in line or " scratch " in line]
+    left += [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/experepair-{os.getpid()}-*")]
     for process in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if os.fsencode(run_root) in (process / "cmdline").read_bytes():
@@ -66,7 +73,25 @@ def left_behind(run_root: Path) -> list[str]:
     return left
 
 
-async def benchmark(repository: Path, commit: str, repeat: int, folder: Path) -> None:
+async def containers(
+    stack: AsyncExitStack, tree: Path, image: str, run_root: Path
+) -> dict[str, Callable[[], Awaitable[object]]]:
+    """A way by engine that answers."""
+    ways: dict[str, Callable[[], Awaitable[object]]] = {}
+    for engine in ENGINES:
+        box = ContainerSandbox(engine, tree, Path("/home/x/project"), ImageChoice(image), run_root=run_root)
+        started = time.perf_counter()
+        try:
+            await stack.enter_async_context(box)
+        except SandboxUnavailable as error:
+            print(f"{engine}: {str(error).splitlines()[0]}")
+            continue
+        print(f"{engine}: opened in {time.perf_counter() - started:.1f} s")
+        ways[f"{engine}, layer of the image"] = lambda box=box: box.run(TRUE)  # type: ignore[misc]  # bound now
+    return ways
+
+
+async def benchmark(repository: Path, commit: str, repeat: int, image: str | None, folder: Path) -> None:
     """Check out once, then measure all ways."""
     started = time.perf_counter()
     base, tree = folder / "base.git", folder / "checkout"
@@ -75,6 +100,7 @@ async def benchmark(repository: Path, commit: str, repeat: int, folder: Path) ->
     git("-C", str(tree), "checkout", "--quiet", "--detach", commit)
     files = sum(len(names) for _, _, names in os.walk(tree))
     print(f"one-time checkout: {time.perf_counter() - started:.1f} s, {files} files; user {os.getuid()}")
+    print(f"memory of a whole sandbox held by: {find_fence().name}")
     copy, worktree, run_root = str(folder / "copy"), str(folder / "worktree"), folder / "run"
 
     async def with_copy() -> None:
@@ -104,6 +130,8 @@ async def benchmark(repository: Path, commit: str, repeat: int, folder: Path) ->
         await asyncio.gather(*(boxes[Copy.OVERLAY].run(TRUE) for _ in range(8)))
         eight = 1000 * (time.perf_counter() - wall)
         left = left_behind(run_root)
+        if image:
+            quick |= await measure(await containers(stack, tree, image, run_root), max(1, repeat // 3))
     slow = await measure(
         {"cp -a, rm": with_copy, "git worktree add, remove": with_worktree}, max(1, repeat // 5)
     )
@@ -129,9 +157,12 @@ def main() -> int:
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--image", help="measure docker and podman with this image, too")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="experepair-bench-") as folder:
-        asyncio.run(benchmark(given.repository.resolve(), given.commit, given.repeat, Path(folder)))
+        asyncio.run(
+            benchmark(given.repository.resolve(), given.commit, given.repeat, given.image, Path(folder))
+        )
     return 0
 
 
