@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import experepair
@@ -40,7 +41,6 @@ from experepair.steps.kit import Kit, Rank
 from experepair.testing.framework import recognise
 from experepair.workspace.checkout import Checkout, checkout
 from experepair.workspace.repository import Repository
-
 
 _IN_IMAGE = Interpreter("python", found="image")
 """Stands for the interpreter until the image is looked into."""
@@ -177,7 +177,9 @@ def _image(settings: Settings) -> ImageChoice | None:
     if settings.image is None:
         return None
     if settings.build_products or settings.setup:
-        raise UsageError("--build-products and --setup are not for an --image: build the repository in the image")
+        raise UsageError(
+            "--build-products and --setup are not for an --image: build the repository in the image"
+        )
     return ImageChoice(settings.image, settings.image_workdir, settings.python)
 
 
@@ -222,10 +224,13 @@ def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings, m
             author=issue.author,
             trusted=issue.trusted,
             created_at=issue.created_at.isoformat() if issue.created_at else "",
-            settings={
-                **settings.model_dump(mode="json", exclude_defaults=True, exclude={"memory"}),
-                "memory": memory or NONE,  # as the store says it: without a password
-            },
+            settings=journalled_settings(settings, memory),
         )
     )
     return run_id
+
+
+def journalled_settings(settings: Settings, memory: str) -> dict[str, Any]:
+    """What a run was told, with memory's address as the store says it: without a password."""
+    told = settings.model_dump(mode="json", exclude_defaults=True, exclude={"memory"})
+    return {**told, "memory": memory or NONE}
