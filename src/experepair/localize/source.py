@@ -11,7 +11,7 @@ from typing import Protocol
 
 from experepair.workspace.git import Git
 
-_CHUNK_BYTES = 32 << 20
+_CHUNK_BYTES = 16 << 20
 """How much content one run of git hands over at most, unless a single blob is larger."""
 
 

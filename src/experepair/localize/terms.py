@@ -50,7 +50,7 @@ def _split(identifier: str) -> tuple[str, ...]:
 class _Splits(dict[str, tuple[str, ...]]):
     """Terms of the identifiers seen so far: splitting costs more than all else, and they recur."""
 
-    LIMIT = 500_000
+    LIMIT = 200_000
 
     def __missing__(self, identifier: str) -> tuple[str, ...]:
         if len(self) >= self.LIMIT:

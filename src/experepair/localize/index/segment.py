@@ -27,6 +27,9 @@ WRITING = "writing-"
 Numbers = Sequence[int]
 """A column, or part of one: an array or a view of mapped memory."""
 
+Bytes = bytes | memoryview
+"""A column on its way to the file; large ones are never copied."""
+
 
 class SegmentDamaged(ValueError):
     """A file of the cache isn't what was written; it can be thrown away and built again."""
@@ -87,6 +90,8 @@ class Segment:
             body = view[_aligned(start + length) :]
             if len(body) != header["size"] or zlib.crc32(body) != header["crc"]:
                 raise SegmentDamaged(f"{path.name} is damaged")
+            if hasattr(mmap, "MADV_DONTNEED"):  # what was read for the checksum need not stay in memory
+                self._map.madvise(mmap.MADV_DONTNEED)
             self._sections = {
                 name: body[offset : offset + size].cast(code) if code != "B" else body[offset : offset + size]
                 for name, (code, offset, size) in header["sections"].items()
@@ -132,33 +137,34 @@ def write_segment(
     for term in terms:
         joined.extend(postings[term])
         offsets.append(len(joined))
-    columns: dict[str, tuple[str, bytes]] = {
-        name: (column.typecode, column.tobytes()) for name, column in numbers.items()
+    columns: dict[str, tuple[str, Bytes]] = {
+        name: (column.typecode, memoryview(column).cast("B")) for name, column in numbers.items()
     }
-    columns["posting offsets"] = ("Q", offsets.tobytes())
-    columns["postings"] = ("Q", joined.tobytes())
+    columns["posting offsets"] = ("Q", memoryview(offsets).cast("B"))
+    columns["postings"] = ("Q", memoryview(joined).cast("B"))
     for name, values in {**texts, "terms": terms}.items():
         columns[name], columns[f"{name} offsets"] = _joined(values)
     return _write(folder, columns)
 
 
-def _joined(values: Sequence[str]) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
+def _joined(values: Sequence[str]) -> tuple[tuple[str, Bytes], tuple[str, Bytes]]:
     encoded = [value.encode("utf-8", "surrogateescape") for value in values]
     offsets, total = array("Q", [0]), 0
     for value in encoded:
         total += len(value)
         offsets.append(total)
-    return ("B", b"".join(encoded)), ("Q", offsets.tobytes())
+    return ("B", b"".join(encoded)), ("Q", memoryview(offsets).cast("B"))
 
 
-def _write(folder: Path, columns: Mapping[str, tuple[str, bytes]]) -> Path:
-    sections, chunks, at, crc = {}, [], 0, 0
+def _write(folder: Path, columns: Mapping[str, tuple[str, Bytes]]) -> Path:
+    sections, at, crc = {}, 0, 0
+    chunks: list[Bytes] = []
     for name, (code, data) in columns.items():
         sections[name] = (code, at, len(data))
-        padded = data + b"\0" * (_aligned(len(data)) - len(data))
-        chunks.append(padded)
-        at += len(padded)
-        crc = zlib.crc32(padded, crc)
+        for part in (data, bytes(_aligned(len(data)) - len(data))):
+            chunks.append(part)
+            at += len(part)
+            crc = zlib.crc32(part, crc)
     header = json.dumps({"size": at, "crc": crc, "sections": sections}).encode()
     start = _MAGIC + _LENGTH.pack(len(header)) + header
     handle, name = tempfile.mkstemp(dir=folder, prefix=WRITING)
