@@ -17,6 +17,7 @@ from experepair.memory.learn.diffs import blobs_of, functions, split
 from experepair.memory.learn.masking import mask
 from experepair.memory.recall import Recaller
 from experepair.memory.retrieve.folder import drop_indexes
+from experepair.memory.retrieve.verify import verify_index
 from experepair.memory.store import Changed, Filter, Held, InsightRecord, LogEntry, Stored, Usage, Verdict
 from experepair.session.memory import open_store
 from experepair.session.settings import Settings, load
@@ -188,8 +189,11 @@ def run_name(run: str) -> str:
 
 
 def verify(opened: Managed) -> tuple[str, ...]:
-    """What doesn't fit together in the store, in words; nothing when all is well."""
-    return opened.store.verify()
+    """What doesn't fit together in the store and its indexes, in words; nothing when all is well."""
+    store, config = opened.store, opened.settings.recall
+    scopes = [opened.scope] if opened.scope else sorted(store.scopes())
+    indexes = (verify_index(store, scope, agent, config) for scope in scopes for agent in Agent)
+    return (*store.verify(), *(line for found in indexes for line in found))
 
 
 def _any_commit(commit: str) -> bool:

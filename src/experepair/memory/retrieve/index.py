@@ -107,7 +107,7 @@ class DerivedIndex:
             return None
         try:
             with damage():
-                return _view(tantivy.Index.open(str(self._path)))
+                return view_of(tantivy.Index.open(str(self._path)))
         except IndexDamaged:
             return None
 
@@ -148,7 +148,7 @@ class DerivedIndex:
         if view is None or view.event < head:
             with _damage_is_no_room():
                 self._add(index, view.event if view else 0, head, fresh=view is None)
-            view = _view(index)
+            view = view_of(index)
         self._view = view
 
     def _add(self, index: tantivy.Index, after: int, head: int, *, fresh: bool) -> None:
@@ -190,7 +190,8 @@ def _commit(writer: tantivy.IndexWriter, event: int) -> None:
     writer.commit()
 
 
-def _view(index: tantivy.Index) -> View:
+def view_of(index: tantivy.Index) -> View:
+    """The index as it is now."""
     import tantivy
 
     index.config_reader("manual")  # otherwise a thread watches the folder
@@ -204,7 +205,7 @@ def _view(index: tantivy.Index) -> View:
 def _empty() -> View:
     import tantivy
 
-    return _view(tantivy.Index(schema()))
+    return view_of(tantivy.Index(schema()))
 
 
 @contextmanager
