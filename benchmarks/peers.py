@@ -104,7 +104,7 @@ PEERS = (
     ),
     Peer(
         "multidict", "6.4.4", "69ee9e6ba214b5245031b76233dd95408a0fd57fdb019ddcc1ead4790932a8e8",
-        "tests/test_abc.py", "multidict/__init__.py", "MutableMultiMapping.register(MultiDict)", "MultiMapping.register(MultiDict)", build_products=True,
+        "tests/test_abc.py", "multidict/__init__.py", "MutableMultiMapping.register(MultiDict)", "MultiMapping.register(MultiDict)", ("pytest-cov",), build_products=True,
     ),
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from experepair.domain.candidate import Candidate
 from experepair.domain.command import Changes
 from experepair.domain.issue import Issue
 from experepair.steps.kit import Kit
+from experepair.testing.explained import explain
 from experepair.testing.framework import Framework, is_test_file
 from experepair.testing.regression import Baseline, baseline, compare
 from experepair.testing.related import related_tests
@@ -85,7 +86,8 @@ class ExistingTests:
         if before.stable or not before.files:
             return ""
         said = [line for line in before.output.strip().splitlines() if line.strip()]
-        return f"no related existing test passes on the untouched code; the last line: {said[-1] if said else 'none'}"
+        why = explain(before.output) or f"the last line: {said[-1] if said else 'none'}"
+        return f"no related existing test passes on the untouched code; {why}"
 
     async def close(self) -> None:
         """Stop what is still running."""

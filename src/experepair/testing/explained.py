@@ -19,7 +19,7 @@ _FIXTURES = {
     "httpserver": "pytest-httpserver", "faker": "faker", "subtests": "pytest-subtests", "fs": "pyfakefs",
     "event_loop": "pytest-asyncio", "data_regression": "pytest-regressions", "datadir": "pytest-datadir",
 }  # fmt: skip
-_MISSING = re.compile(r"(?:ModuleNotFoundError: No module named|/python[\d.]*: No module named) '?([\w.]+)'?")
+_MISSING = re.compile(r"\bNo module named '?(\w[\w.]*)'?")
 _UNKNOWN = re.compile(r"error: unrecognized arguments: (.+)")
 _REQUIRED = re.compile(r"Missing required plugins: (.+)")
 _FIXTURE = re.compile(r"fixture '(\w+)' not found")

@@ -1,0 +1,87 @@
+"""The doctor says what is wrong and what helps."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toy
+from experepair.llm.stub import Answer, StubProvider
+from experepair.session.doctor import Finding, State
+from experepair.session.doctor.model import models
+from experepair.session.doctor.repository import repository
+from experepair.session.settings import load
+
+
+def checked(repo: Path, **flags: Any) -> dict[str, Finding]:
+    flags = {"python": sys.executable, **flags}
+    return {finding.what: finding for finding in repository(repo, load(repo, flags))}
+
+
+def asked(**flags: Any) -> dict[str, Finding]:
+    return {finding.what: finding for finding in models(load(None, flags), asked_for=True)}
+
+
+def test_a_repository_that_runs_is_told_with_a_test_that_passes(repo: Path) -> None:
+    found = checked(repo)
+    assert {finding.state for finding in found.values()} == {State.GOOD}
+    assert found["imports the tree"].found == "toy: a planted sentinel was seen"
+    expected = (
+        "unittest, going by tests/test_stats.py: 2 of 2 tests in tests/test_stats.py pass in the sandbox"
+    )
+    assert found["existing tests"].found == expected
+
+
+def test_a_repository_that_would_be_refused_is_bad_and_its_tests_are_not_tried(repo: Path) -> None:
+    (repo / "toy" / "__init__.py").write_text("import dependency_of_no_one\n")
+    toy.git(repo, "commit", "--quiet", "--all", "--message=x")
+    found = checked(repo)
+    assert found["imports the tree"].state is State.BAD
+    assert "pip install dependency_of_no_one" in found["imports the tree"].remedy
+    assert "existing tests" not in found
+
+
+def test_tests_that_cannot_run_are_explained(repo: Path) -> None:
+    (repo / "tox.ini").write_text(
+        "[testenv]\ncommands = pytest\n[pytest]\naddopts = --cov=toy --reruns 2 -n auto\n"
+    )
+    (repo / "tests" / "test_stats.py").write_text("import nowhere_to_be_found\n" + toy.TESTS)
+    toy.git(repo, "add", "--all")
+    toy.git(repo, "commit", "--quiet", "--message=x")
+    found = checked(repo)["existing tests"]
+    assert found.state is State.NOTE
+    assert "pytest-cov" in found.found or "nowhere_to_be_found" in found.found
+
+
+def test_flags_are_tried_as_fix_would_use_them(repo: Path) -> None:
+    found = checked(repo, setup="echo no; exit 9")
+    assert "exit status 9" in found["imports the tree"].found
+    assert checked(repo, python="/no/python")["interpreter"].state is State.BAD
+    assert checked(repo.parent)["repository"].state is State.BAD
+
+
+def test_an_endpoint_that_answers_and_one_that_does_not_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with StubProvider(lambda _: Answer("yes")) as stub:
+        found = asked(model="openai:stub", base_url=f"{stub.url}/v1", price="1/1")
+        assert found["endpoint"].state is State.GOOD
+        assert "without a key" in found["endpoint"].found
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    found = asked(model="openai:stub", base_url=f"http://127.0.0.1:{port}/v1", price="1/1")
+    assert found["endpoint"].state is State.BAD
+    assert "--base-url" in found["endpoint"].remedy
+
+
+def test_what_was_not_tried_is_said() -> None:
+    assert "nothing was tried" in asked(model="manual")["endpoint"].found
+    missing = asked()
+    assert (missing["model"].state, missing["endpoint"].found) == (
+        State.BAD,
+        "not tried: no model can be asked",
+    )
