@@ -330,6 +330,9 @@ def test_a_repository_in_the_image_keeps_its_build_products_and_gets_our_commit(
     called(*git, "add", ".")
     called(*git, "commit", "-qm", "later")
     (inside / "built.so").write_text("built\n")
+    conda = root / "opt/miniconda3/envs/testbed/bin"
+    conda.mkdir(parents=True)
+    shutil.copy(root / "usr/bin/python3", conda / "python")
     choice = ImageChoice(images.make("WORKDIR /testbed", root=root))
 
     async def scenario() -> None:
@@ -338,6 +341,7 @@ def test_a_repository_in_the_image_keeps_its_build_products_and_gets_our_commit(
             images.engine.name, tree, PLACE, choice, run_root=tmp_path / "run"
         ) as box:
             assert box.place == "/testbed"
+            assert box.interpreter.path == "/opt/miniconda3/envs/testbed/bin/python"
             done = await box.run(
                 Command(("sh", "-c", "pwd; ls; echo x >>built.so; cat built.so .git/HEAD; ls .git"))
             )
