@@ -180,6 +180,7 @@ def test_what_was_judged_is_not_run_again_but_other_patches_and_errors_are(
                 run_empty=run_empty,
             )
         )
+        assert one.before == (one.verdict is Verdict.RESOLVED and not runs.exists())
         return one.verdict, runs.exists()
 
     assert again(PATCH) == (Verdict.RESOLVED, True)

@@ -112,4 +112,4 @@ def _before(path: Path) -> Judged | None:
         judged = Judged.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
-    return None if judged.verdict is Verdict.ERROR else judged
+    return None if judged.verdict is Verdict.ERROR else judged.model_copy(update={"before": True})

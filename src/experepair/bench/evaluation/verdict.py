@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from experepair.bench.instance import Answer
 
@@ -48,6 +48,8 @@ class Judged(BaseModel, frozen=True, extra="forbid"):
     """Wall time of the tests."""
     patch_digest: str = ""
     """Of the patch, so that a judgement is only taken again for the same."""
+    before: bool = Field(default=False, exclude=True)
+    """Whether it was judged by an earlier run, and not now."""
 
 
 def judge(

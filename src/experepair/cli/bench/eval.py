@@ -120,7 +120,8 @@ def _line(judged: Judged) -> str:
     told = judged.why or (
         f"failing: {failed[0]} of FAIL_TO_PASS, {failed[1]} of PASS_TO_PASS" if any(failed) else ""
     )
-    return f"{judged.instance_id}  {judged.verdict}  {judged.seconds:.1f} s  {told}".rstrip()
+    when = "  (judged before)" if judged.before else ""
+    return f"{judged.instance_id}  {judged.verdict}  {judged.seconds:.1f} s{when}  {told}".rstrip()
 
 
 def _show(dataset: Dataset, judged: Sequence[Judged]) -> None:
