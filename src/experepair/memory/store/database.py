@@ -20,7 +20,7 @@ from experepair.memory.store import schema
 
 _WRITER = 0x65787065  # of PostgreSQL's advisory lock: any number that others are unlikely to take
 _IDENTITY = "identity"
-_POLL_S = 0.005
+_POLL_S = 0.02
 """How often a busy lock of SQLite is asked for, in seconds, on average."""
 
 
@@ -48,7 +48,11 @@ class Database:
         if self.is_sqlite:
             sa.event.listen(self._engine, "connect", self._prepare)
             sa.event.listen(self._engine, "begin", self._begin)
-        self.identity = self._ready()
+        try:
+            self.identity = self._ready()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let go of all connections."""
