@@ -26,6 +26,8 @@ class Weights(BaseModel, frozen=True, extra="forbid"):
     """The best function of a file for the title."""
     phrase: float = 0.4
     """Sequences of words that the issue shares with the file: messages, quoted code."""
+    literal: float = 0.5
+    """String literals of the file that the issue has: messages, values filled in or not."""
     repairs: float = 0.5
     """Past repairs that memory recalls."""
     executed: float = 2.0
@@ -47,6 +49,8 @@ class FunctionWeights(BaseModel, frozen=True, extra="forbid"):
     """Past commits like the issue that changed it."""
     history_title: float = 0.2
     """Past commits like its title that changed it."""
+    literal: float = 0.4
+    """String literals in it that the issue has."""
     length: float = 0.5
     """Its number of lines: longer functions are changed more often."""
     executed: float = 1.0
@@ -59,7 +63,7 @@ class RankingConfig(BaseModel, frozen=True, extra="forbid"):
     weights: Weights = Weights()
     function_weights: FunctionWeights = FunctionWeights()
     phrase_files: int = 60
-    """Files that are read again for phrases: the best by all other signals."""
+    """Files that are read again for phrases and literals: the best by all other signals."""
     top_files: int = 50
     """Files in a ranking; 0 means all."""
     function_files: int = 20

@@ -10,6 +10,7 @@ _SAID = {
     "history": "changed by a similar past commit: {}",
     "repair": "changed by a past repair: {}",
     "phrase": "shares words with the issue: {}",
+    "literal": "has the issue's text {}",
     "code": "words of the issue: {}",
     "title": "words of its title: {}",
     "best": "its definition of {} is like the issue",

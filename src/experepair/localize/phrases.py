@@ -10,6 +10,7 @@ from math import log
 
 from experepair.localize.index.view import Index
 from experepair.localize.source import Source
+from experepair.localize.terms import is_common
 from experepair.localize.text import text_of
 
 _WORD = re.compile(r"\w+")
@@ -28,10 +29,14 @@ class Phrases:
 
 
 def phrases_of(text: str) -> set[Phrase]:
-    """Phrases of a text in which at least two words say something."""
+    """Phrases of a text with two words of some length, of which one is no common word of English."""
     words = _WORD.findall(text.lower())
-    found = zip(*(words[start:] for start in range(_LENGTH)), strict=False)
-    return {phrase for phrase in found if sum(len(word) > 2 and not word.isdigit() for word in phrase) > 1}
+    found: set[Phrase] = set()
+    for phrase in zip(*(words[start:] for start in range(_LENGTH)), strict=False):
+        long = [word for word in phrase if len(word) > 2 and not word.isdigit()]
+        if len(long) > 1 and not all(map(is_common, long)):
+            found.add(phrase)
+    return found
 
 
 def shared_phrases(issue_text: str, source: Source, index: Index, files: Iterable[int]) -> Phrases:

@@ -58,11 +58,12 @@ class Ranker:
     def signals(
         self, issue_text: str, past_repairs: Sequence[PastRepair] = (), observed: Observed = NOTHING
     ) -> Signals:
-        """What each signal says; phrases are looked for in the files that the others put first."""
+        """What each signal says; phrases and literals are looked for in the files that the others put first."""
         signals = self.finder.find(issue_text, past_repairs, observed)
-        if self._config.weights.phrase and self._config.phrase_files:
-            best = self._best(_totals(self._shares(signals)))
-            signals.phrases = self.finder.phrases(issue_text, best[: self._config.phrase_files])
+        if self._config.phrase_files:
+            best = self._best(_totals(self._shares(signals)))[: self._config.phrase_files]
+            signals.phrases = self.finder.phrases(issue_text, best)
+            signals.literals = self.finder.literals(issue_text, best)
         return signals
 
     def fuse(self, signals: Signals, config: RankingConfig | None = None) -> Ranking:
@@ -141,7 +142,10 @@ def _function_reasons(
     named = [
         Evidence(each.kind, each.detail, shares.get("mention", 0.0) * each.weight / whole) for each in seen
     ]
-    details = _FUNCTION_DETAILS | {"length": f"{span.end - span.start + 1} lines"}
+    details = _FUNCTION_DETAILS | {
+        "length": f"{span.end - span.start + 1} lines",
+        "literal": f"“{signals.literals.unit_best.get(unit, '')}”",
+    }
     others = [
         Evidence(_FUNCTION_KINDS.get(name, name), details[name], share)
         for name, share in shares.items()

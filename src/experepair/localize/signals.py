@@ -14,6 +14,7 @@ from experepair.localize.executed import Executed, Observed, executed_units
 from experepair.localize.history import History, PastCommits
 from experepair.localize.index.view import Index
 from experepair.localize.lexical import Lexical, LexicalScorer
+from experepair.localize.literals import Literals, shared_literals
 from experepair.localize.mention import MentionFinder, Mentions
 from experepair.localize.phrases import Phrases, shared_phrases
 from experepair.localize.source import Source
@@ -33,6 +34,7 @@ class Signals:
     history_title: PastCommits = field(default_factory=PastCommits)
     repairs: PastCommits = field(default_factory=PastCommits)
     phrases: Phrases = field(default_factory=Phrases)
+    literals: Literals = field(default_factory=Literals)
     executed: Executed = field(default_factory=Executed)
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,6 +49,7 @@ class Signals:
             "best": self.lexical.best,
             "best_title": self.lexical.best_title,
             "phrase": self.phrases.files,
+            "literal": self.literals.files,
             "repairs": self.repairs.files,
             "executed": self.executed.files,
         }
@@ -70,6 +73,7 @@ class Signals:
             "mention": only(self.mentions.units),
             "history": history,
             "history_title": history_title,
+            "literal": only(self.literals.units),
             "length": lengths,
             "executed": only(self.executed.units),
         }
@@ -84,6 +88,8 @@ class Signals:
                 yield from _split(share, getattr(self, name).evidence.get(file, ()))
             elif name == "phrase":
                 yield Evidence(name, f"“{self.phrases.best.get(file, '')}”", share)
+            elif name == "literal":
+                yield Evidence(name, f"“{self.literals.best.get(file, '')}”", share)
             elif name in ("code", "title"):
                 terms = lexical.terms if name == "code" else lexical.title_terms
                 yield Evidence(name, self.said(terms.get(file, ())), share)
@@ -143,6 +149,10 @@ class SignalFinder:
         """Phrases that the issue shares with some files."""
         text = issue_text[: self._config.max_issue_characters or None]
         return shared_phrases(text, self._source, self.index, files)
+
+    def literals(self, issue_text: str, files: Sequence[int]) -> Literals:
+        """String literals that the issue shares with some files."""
+        return shared_literals(issue_text, self._source, self.index, files)
 
     def _rarest(self, query: dict[str, int]) -> dict[str, int]:
         most = self._config.max_query_terms

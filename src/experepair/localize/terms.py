@@ -23,6 +23,11 @@ _STOPPED = frozenset(_STOP_WORDS.split())
 """Words of English, Python and issue trackers that tell no file from another."""
 
 
+def is_common(word: str) -> bool:
+    """Whether a word, in lower case, is left out of terms."""
+    return word in _STOPPED
+
+
 def _stem(word: str) -> str:
     """Cut the endings that English words most often differ by; crude, but the same on both sides."""
     if len(word) > 4 and word.endswith("ies"):
