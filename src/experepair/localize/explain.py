@@ -20,7 +20,9 @@ _SAID = {
     "length": "{} long",
     "function_history": "changed by past commits like the issue",
 }
-_SURE, _LIKELY = 1.2, 0.5
+SURE = 1.6
+"""Margin from which on the first file is the right one in 96 of 100 development instances; a third of them have it."""
+_LIKELY = 1.0
 
 
 def explain(kind: str, detail: str) -> str:
@@ -32,5 +34,5 @@ def explain(kind: str, detail: str) -> str:
 
 def confidence(margin: float) -> str:
     """What the margin between the first and the second file means."""
-    level = "sure" if margin >= _SURE else "likely" if margin >= _LIKELY else "a guess"
+    level = "sure" if margin >= SURE else "likely" if margin >= _LIKELY else "a guess"
     return f"{level} (the first file is {margin:.2f} ahead of the second)"

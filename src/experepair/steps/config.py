@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
+from experepair.localize.explain import SURE
+
 
 class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Caps and sizes of one repair."""
@@ -24,9 +26,9 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Files of the ranking that the patch agent chooses from."""
     sure_files: int = Field(default=6, ge=1)
     """The same when the ranking is sure (`sure_margin`)."""
-    sure_margin: float = 1.27
-    """Margin between the first and the second file from which a ranking counts as sure. On the development instances
-    almost half of the rankings are, and their first six files hold the fault as often as their first twelve (98 %)."""
+    sure_margin: float = SURE
+    """Margin between the first and the second file from which a ranking counts as sure; the first six files then held the
+    fault on every development instance."""
     chosen_files: int = Field(default=4, ge=1)
     """Files that the patch agent may choose."""
     outline_tokens: int = Field(default=1500, ge=100)
