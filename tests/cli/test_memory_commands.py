@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import toy
 from experepair.cli.app import app
+from experepair.cli.memory import memory
 from experepair.domain.memory import Use
 from experepair.domain.roles import Agent
 from experepair.errors import UsageError
@@ -243,3 +244,14 @@ def test_terminal_control_in_what_was_learned_does_not_reach_the_terminal(db: st
     with Store.open(db) as store:
         store.learn(run_lesson("three", operations=add("Look \x1b[2J here.")))
     assert "\x1b[2J" not in call(db, "list", "insights") + call(db, "log") + call(db, "show", "three")
+
+
+@pytest.mark.parametrize("command", [str(one.name) for one in memory.registered_commands])
+def test_every_command_has_help_and_an_entry_in_the_docs(command: str) -> None:
+    text = CliRunner().invoke(app, ["memory", command, "--help"], env={"COLUMNS": "200"}).stdout
+    assert len(text.split("Options:")[0].split("\n\n")[1].split()) > 5
+    documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    headings = [line for line in documented.splitlines() if line.startswith("## experepair memory ")]
+    assert any(command in line.removeprefix("## experepair memory ").split(", ") for line in headings)
+    options = {word.strip("[],;.") for word in text.split() if word.startswith("--")} - {"--help"}
+    assert not {option for option in options if option not in documented}
