@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import toy
-from experepair.domain.memory import Demonstration, Insight, Operation, Recalled
+from experepair.domain.issue import Issue
+from experepair.domain.memory import Demonstration, Insight, Operation, PastRepair, Query, Recalled
 from experepair.domain.roles import Agent, Role
 from experepair.domain.trajectory import Trajectory
+from experepair.errors import MemoryUnavailable
 from experepair.memory.lesson import Learned
 from experepair.memory.memory import ScriptedMemory
 from experepair.session.repair import repair
@@ -97,3 +99,30 @@ def test_a_repair_without_success_is_told_too(repo: Path, tmp_path: Path) -> Non
     repair(repo, toy.ISSUE, out=tmp_path / "out", replay=scripted, memory=memory, python=sys.executable)
     assert memory.told[0].status == "unresolved"
     assert memory.told[0].chosen == ("S1",)
+
+
+def test_a_memory_that_fails_in_the_middle_is_told_to_the_user_and_ends_no_repair(
+    repo: Path, tmp_path: Path
+) -> None:
+    class Failing(ScriptedMemory):
+        async def recall(self, query: Query) -> Recalled:
+            del query
+            raise MemoryUnavailable("the disk is gone")
+
+        async def past_repairs(self, issue: Issue) -> tuple[PastRepair, ...]:
+            del issue
+            raise MemoryUnavailable("the disk is gone")
+
+        async def learn(
+            self, trajectory: Trajectory, operations: Mapping[Agent, tuple[Operation, ...]]
+        ) -> Learned:
+            raise MemoryUnavailable("the disk is gone")
+
+    result = repair(
+        repo, toy.ISSUE, out=tmp_path / "out", replay=toy.model(), memory=Failing({}), python=sys.executable
+    )
+    assert result.status is Status.REPAIRED
+    assert result.notes.count("memory could not be asked: the disk is gone") == 1
+    assert result.memory is not None
+    assert result.memory.learned is not None
+    assert "the disk is gone" in result.memory.learned.failed

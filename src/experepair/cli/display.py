@@ -15,6 +15,8 @@ from experepair.journal.entries import (
     Entry,
     Executed,
     Intent,
+    Learned,
+    Recalled,
     Replied,
     RunEnded,
     StageEnded,
@@ -91,6 +93,14 @@ def line(entry: Entry) -> str | None:
             text = f"  the model's provider: {entry.error}; next attempt in {entry.wait_s:.0f} s"
         case CallFailed():
             text = f"  a call failed: {entry.reason}"
+        case Recalled() if entry.taken and entry.given is not None:
+            text = f"  memory gives the {entry.agent} agent {len(entry.taken)} of its entries"
+        case Learned(new=True):
+            changed = f", {len(entry.operations)} changes to insights" if entry.operations else ""
+            waits = "; they wait to be accepted" if entry.quarantined else ""
+            text = f"  learned {len(entry.demonstrations)} demonstrations{changed}{waits}"
+        case Learned() if entry.failed:
+            text = f"  {entry.failed}"
         case RunEnded():
             text = f"ended: {entry.status}"
         case _:

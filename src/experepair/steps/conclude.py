@@ -9,6 +9,7 @@ from experepair.domain.candidate import Candidate
 from experepair.domain.issue import Issue
 from experepair.domain.place import Evidence
 from experepair.errors import BudgetSpent, ProviderError
+from experepair.journal.entries import Decided
 from experepair.steps.checks import ExistingTest
 from experepair.steps.kit import Kit
 from experepair.steps.localize import Places
@@ -73,7 +74,9 @@ def conclude(issue: Issue, kit: Kit, progress: Progress, error: BaseException | 
 def _notes(kit: Kit, progress: Progress) -> tuple[str, ...]:
     ranking = progress.places.ranking.notes if progress.places else ()
     existing = progress.existing.note if progress.existing else ""
-    return tuple(note for note in (*kit.notes, *ranking, existing) if note)
+    journal = kit.journal.entries
+    memory = (entry.what for entry in journal if isinstance(entry, Decided) and entry.stage == "memory")
+    return tuple(dict.fromkeys(note for note in (*kit.notes, *ranking, existing, *memory) if note))
 
 
 def _provisional(progress: Progress) -> None:
