@@ -339,6 +339,20 @@ def test_a_recorded_failure_is_replayed_as_one() -> None:
         asyncio.run(ReplayModel(journal.entries).reply(request()))
 
 
+def test_a_failed_sample_that_the_run_went_on_without_stays_failed_on_resume() -> None:
+    journal = Journal.in_memory([STARTED])
+    model = JournalledModel(Unreliable(Fault("no", FaultKind.REFUSED)), journal, Ledger(), retry=QUICK)
+    with pytest.raises(ProviderError):
+        asyncio.run(model.reply(request(sample=1)))
+    asyncio.run(model.reply(request(sample=0)))
+    again = JournalledModel(Unreliable(), Journal.in_memory(journal.entries), Ledger(), retry=QUICK)
+    assert asyncio.run(again.reply(request(sample=1))).text
+    asyncio.run(model.reply(request("next round", sample=1)))
+    resumed = JournalledModel(Unreliable(), Journal.in_memory(journal.entries), Ledger(), retry=QUICK)
+    with pytest.raises(ProviderError, match="no"):
+        asyncio.run(resumed.reply(request(sample=1)))
+
+
 def test_a_failed_call_is_made_again_on_resume() -> None:
     journal = Journal.in_memory()
     refused = Unreliable(Fault("the key is bad", FaultKind.REFUSED, status=401))

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from experepair.errors import ExpeRepairError, OutputError
+from experepair.errors import ExpeRepairError, OutputError, ProviderError
 from experepair.journal.entries import Attempt, CallFailed, Decided, Intent, Replied, Tokens
 from experepair.journal.journal import Journal
 from experepair.llm.config import RetryPolicy
@@ -81,6 +81,8 @@ class JournalledModel:
         if outcome is not None and (reply := outcome.reply) is not None:
             self._report_change(outcome, request)
             return reply
+        if outcome is not None and outcome.failed is not None and self._recording.went_on_without(outcome):
+            raise ProviderError(outcome.failed.reason)
         if self._mode is Mode.REPLAY:
             raise self._recording.miss(request, key, occurrence)
         place = _Place(key, occurrence)

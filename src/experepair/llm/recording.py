@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
+from experepair.domain.roles import Role
 from experepair.errors import ReplayMiss
 from experepair.journal.entries import CallFailed, Entry, Intent, Replied, SentPart
 from experepair.llm.request import Part, Reply, Request, Usage
@@ -57,6 +58,14 @@ class Outcome:
         )
 
 
+_AFTER: Mapping[str, frozenset[str]] = {
+    Role.PATCH: frozenset({Role.REFINE, Role.VALIDATE, Role.REVIEW}),
+    Role.REFINE: frozenset({Role.REVIEW}),
+    Role.VALIDATE: frozenset({Role.REVIEW}),
+}
+"""Roles that are asked only when all samples of an earlier one are there, or are known to be missing."""
+
+
 class Recording:
     """Index over the model calls of a journal.
 
@@ -70,6 +79,7 @@ class Recording:
         self._by_key: dict[tuple[str, int], Outcome] = {}
         self._intents: list[Intent] = []
         self._calls: Counter[str] = Counter()
+        self._asked_when_failed: dict[str, int] = {}
         asked: dict[str, Intent] = {}
         for entry in entries:
             if isinstance(entry, Intent):
@@ -80,7 +90,24 @@ class Recording:
             elif isinstance(entry, Replied) and entry.call in asked:
                 self._keep(Outcome(asked[entry.call], replied=entry))
             elif isinstance(entry, CallFailed) and entry.call in asked:
+                self._asked_when_failed[entry.call] = len(self._intents)
                 self._keep(Outcome(asked[entry.call], failed=entry))
+
+    def went_on_without(self, outcome: Outcome) -> bool:
+        """Whether the run went on after this failure: calls that came later rest on the answer being missing."""
+        intent = outcome.intent
+        if outcome.failed is None:
+            return False
+        later = self._intents[self._asked_when_failed[intent.call] :]
+        return any(
+            one.role in _AFTER.get(intent.role, frozenset())
+            or (
+                intent.role in _AFTER
+                and (one.role, one.sample) == (intent.role, intent.sample)
+                and one.key != intent.key
+            )
+            for one in later
+        )
 
     def calls(self, key: str) -> int:
         """How many calls were made for a key, failed and unanswered ones included."""

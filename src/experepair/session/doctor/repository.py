@@ -158,7 +158,9 @@ async def _tried(
         outcomes.count(Outcome.PASSED),
         sum(one in (Outcome.FAILED, Outcome.ERROR) for one in outcomes),
     )
-    said = f"{how}: {passed} of {len(outcomes)} tests in {file} pass in the sandbox"
+    skipped = outcomes.count(Outcome.SKIPPED)
+    also = f", {skipped} skipped" if skipped else ""
+    said = f"{how}: {passed} of {len(outcomes)} tests in {file} pass in the sandbox{also}"
     if passed and not failed:
         return good("existing tests", said)
     why = explain(run.output)

@@ -205,7 +205,7 @@ def _own_part(package: Package, missing: str, line: str, surroundings: Surroundi
         return _Judged(
             Verdict.FAILED,
             f"{line}; {path} is made by a build{made}",
-            f"build it in your checkout ({surroundings.to_install_project()}) and give --build-products, "
+            f"build it in your checkout: {surroundings.to_install_project()}; then give --build-products, "
             "or give --setup with the command that makes it",
         )
     return _Judged(Verdict.UNDECIDED, line)

@@ -42,24 +42,32 @@ class Surroundings:
     def to_install(self, *what: str) -> str:
         """How these modules get into the environment."""
         names = " ".join(shlex.quote(_DISTRIBUTIONS.get(each, each)) for each in what)
+        if self._has_none():
+            return self._make_one(names)
         return f"`{self._pip(names)}`{self._or_another()}"
 
     def to_install_project(self, folder: str = "") -> str:
         """How the project itself gets into the environment, so that the tree is what is imported."""
         place = f"{self.repository}/{folder}" if folder else self.repository
+        if self._has_none():
+            return self._make_one("pytest", place)
         return f"`{self._pip(f'-e {shlex.quote(place)}')}`{self._or_another()}"
+
+    def _has_none(self) -> bool:
+        return self.found == "PATH" and not self.other_root
+
+    def _make_one(self, names: str, place: str = "") -> str:
+        venv = shlex.quote(f"{self.repository}/.venv")
+        return (
+            "make an environment for the repository, which is then found by itself: "
+            f"`python3 -m venv {venv} && {venv}/bin/pip install -e {shlex.quote(place or self.repository)} {names}`; "
+            "or name the one that it has with --python"
+        )
 
     def _pip(self, what: str) -> str:
         return f"{shlex.quote(self.python)} -m pip install {what}"
 
     def _or_another(self) -> str:
         if self.other_root:
-            return " in that root, or name another interpreter in it with --python"
-        if self.found == "PATH":
-            return (
-                "; better, make an environment of its own: "
-                f"`python3 -m venv {shlex.quote(self.repository)}/.venv && "
-                f"{shlex.quote(self.repository)}/.venv/bin/pip install -e {shlex.quote(self.repository)} pytest`, "
-                "which is found by itself"
-            )
+            return " in that root or image, or name another interpreter in it with --python"
         return ", or name the environment that has it with --python"
