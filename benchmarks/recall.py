@@ -176,7 +176,7 @@ def evaluate(
 
 def unbounded(config: RecallConfig) -> RecallConfig:
     """The same without a floor."""
-    return config.model_copy(update={"issue_floor": 0.0, "failure_floor": 0.0})
+    return config.model_copy(update={"issue_floor": 0.0, "failure_floor": 0.0, "touching_floor": 0.0})
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ FAULTS = ["crashes", "leaks", "hangs", "duplicates", "ignores", "truncates", "re
 AT = datetime(2020, 1, 1, tzinfo=UTC)
 
 
-TEMPLATE = "expected version traceback on my machine"
+TEMPLATE = "expected version"
 """What every new issue holds, and no past fix but the hostile ones."""
 
 
@@ -44,7 +44,7 @@ def lesson(number: int, chance: random.Random) -> Lesson:
 def recalls(folder: Path, store: Store) -> list[list[bool]]:
     """For a hundred queries, whether each recalled demonstration is of trusted origin."""
     chance = random.Random(5)  # noqa: S311
-    reader = Recaller(store, SCOPE, Bounds(), RecallConfig(), folder)
+    reader = Recaller(store, SCOPE, Bounds(), RecallConfig(issue_floor=0.0), folder)  # no floor helps
     queries = [Query(Agent.PATCH, "now", f"{issue(chance)} {TEMPLATE}") for _ in range(100)]
     return [[each.trusted for each in reader.recall(query).demonstrations] for query in queries]
 

@@ -13,7 +13,9 @@ from listed_store import SCOPE, ListedStore, demonstration
 
 FILLER = [
     demonstration(f"filler{number}", f"The {word} of the garden is not painted in summer")
-    for number, word in enumerate(["gate", "fence", "bench", "lawn", "hedge", "shed", "pond", "path", "roof", "wall"])
+    for number, word in enumerate(
+        ["gate", "fence", "bench", "lawn", "hedge", "shed", "pond", "path", "roof", "wall"]
+    )
 ]
 
 
@@ -246,7 +248,9 @@ def test_past_repairs_are_validated_and_human_fixes_of_similar_issues(tmp_path: 
         [
             *FILLER,
             demonstration("run", "Crash in union", paths=("toy/a.py",), functions=("union",)),
-            demonstration("hand", "A crash in unions of many", "other", origin=Origin.HUMAN, paths=("toy/b.py",)),
+            demonstration(
+                "hand", "A crash in unions of many", "other", origin=Origin.HUMAN, paths=("toy/b.py",)
+            ),
             demonstration(
                 "past", "Crash in union", origin=Origin.MINED, commit="1" * 40, paths=("toy/c.py",)
             ),

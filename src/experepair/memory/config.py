@@ -33,14 +33,17 @@ class RecallConfig(BaseModel, frozen=True, extra="forbid"):
     """What a term of the issue's title counts on top of its place in the text; 0 makes the title plain text."""
     diff_weight: float = Field(default=0.3, ge=0, le=1)
     """What a term in changed lines or in a script counts beside one in the issue; 0 leaves them out of the index."""
-    affinity_weight: float = Field(default=0.5, ge=0)
+    affinity_weight: float = Field(default=0.4, ge=0)
     """What changing the most suspected file counts beside the best likeness of texts (1); 0 ignores files."""
     affinity_files: int = Field(default=20, ge=0)
     """Suspected files that count, the n-th by 1/sqrt(n)."""
-    issue_floor: float = Field(default=0.08, ge=0, le=1)
-    """Least share of the query's weight, by rarity of its terms, that a demonstration must hold; 0 takes any."""
-    failure_floor: float = Field(default=0.08, ge=0, le=1)
-    """The same for failed outputs and their feedback."""
+    issue_floor: float = Field(default=0.95, ge=0)
+    """Least likeness of issues (share of the query's weight that a demonstration holds, by rarity of its terms) times
+    the square root of the number of terms: of a long issue no other text holds much. 0 takes any."""
+    failure_floor: float = Field(default=0.6, ge=0)
+    """The same for failed outputs and their feedback; lower, since errors of one kind differ in their particulars."""
+    touching_floor: float = Field(default=0.35, ge=0)
+    """The same, instead of either, for demonstrations that touch suspected files; 0 takes any of them."""
     failure_weight: float = Field(default=1.0, ge=0)
     """What the best likeness of failures counts beside the best likeness of issues (1); 0 ignores failures."""
     past_repairs: int = Field(default=10, ge=0)

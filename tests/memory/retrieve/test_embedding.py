@@ -41,7 +41,11 @@ def store() -> ListedStore:
             demonstration("hinge", "the hinge of the door", paths=("garden/b.py",)),
             demonstration("tile", "a tile fell"),
             demonstration(
-                "answer", "a tile fell", "- b\n+ c", failure=Failure("x", "lock is stuck"), paths=("garden/c.py",)
+                "answer",
+                "a tile fell",
+                "- b\n+ c",
+                failure=Failure("x", "lock is stuck"),
+                paths=("garden/c.py",),
             ),
         ]
     )
@@ -142,7 +146,12 @@ def endpoint(answer: Any, status: int = 200) -> Iterator[tuple[str, list[dict[st
 def themed(body: dict[str, Any]) -> dict[str, Any]:
     vectors = ThemedEmbedder().embed(body["input"])
     data = [{"object": "embedding", "index": place, "embedding": each} for place, each in enumerate(vectors)]
-    return {"object": "list", "model": body["model"], "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    return {
+        "object": "list",
+        "model": body["model"],
+        "data": data,
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
 
 
 def test_any_endpoint_with_openais_api_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +186,8 @@ def test_an_answer_without_the_vectors_is_the_providers_fault(answer: Any, statu
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("small", "PROVIDER:NAME"), ("nobody:small", "nobody"), ("openai:small", "OPENAI_API_KEY")]
+    ("name", "reason"),
+    [("small", "PROVIDER:NAME"), ("nobody:small", "nobody"), ("openai:small", "OPENAI_API_KEY")],
 )
 def test_a_model_that_cannot_be_asked_is_said_before_anything_is_sent(
     name: str, reason: str, monkeypatch: pytest.MonkeyPatch

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from math import sqrt
 
 from experepair.domain.memory import Query
 from experepair.memory.config import RecallConfig
@@ -17,6 +18,9 @@ from experepair.memory.retrieve.terms import failure_terms, issue_query, query_w
 _FIRST, _DEEPER = 64, 8
 """Hits asked for at first, and how many times more each further search asks for."""
 
+_SHORT = 15
+"""Terms of a short query: with fewer, chance alone makes much of it common, and no share of it says more."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Side:
@@ -25,7 +29,8 @@ class _Side:
     Attributes:
         bag: the field of the index.
         weights: of the query's terms.
-        floor: least likeness.
+        floor: least likeness, for a query of one term.
+        floor_touching: the same for what touches suspected files.
         weight: what the best likeness counts.
         accepts: which entries compete on this side.
         origins: only these; empty means all.
@@ -34,6 +39,7 @@ class _Side:
     bag: str
     weights: Mapping[str, float]
     floor: float
+    floor_touching: float
     weight: float
     accepts: Callable[[Entry], bool]
     origins: tuple[str, ...] = ()
@@ -73,15 +79,21 @@ class Bm25:
             return [self._issue_side(query, lambda entry: True)]
         weights = query_weights(failure_terms(query.failure, config.diff_weight))
         answers = _Side(
-            "failure", weights, config.failure_floor, config.failure_weight, lambda entry: entry.answers
+            "failure",
+            weights,
+            config.failure_floor,
+            config.touching_floor,
+            config.failure_weight,
+            lambda entry: entry.answers,
         )
         return [self._issue_side(query, lambda entry: not entry.answers), answers]
 
     def _issue_side(
         self, query: Query, accepts: Callable[[Entry], bool], origins: tuple[str, ...] = ()
     ) -> _Side:
-        weights = issue_query(query.issue, self._config.title_weight)
-        return _Side("issue", weights, self._config.issue_floor, 1.0, accepts, origins)
+        config = self._config
+        weights = issue_query(query.issue, config.title_weight)
+        return _Side("issue", weights, config.issue_floor, config.touching_floor, 1.0, accepts, origins)
 
     def _mended(self, sides: list[_Side], query: Query) -> Iterator[Hit]:
         """The hits of all sides; from a new index where the present one turns out to be damaged."""
@@ -112,13 +124,15 @@ def _hits(side: _Side, search: Search, affinity: Affinity) -> Iterator[Hit]:
     if not page:
         return
     scale = side.weight / page[0].score
+    length = sqrt(max(len(side.weights), _SHORT))
+    floor, floor_touching = side.floor / length, side.floor_touching / length
 
     def read(found: Found) -> Hit:
         entry = search.entry(found)
         added = affinity.of(entry.paths)
         texts = found.score - added if found.touching else found.score
         likeness = texts / scale / search.whole
-        return Hit(entry, texts + added, likeness, relevant=likeness >= side.floor)
+        return Hit(entry, texts + added, likeness, likeness >= (floor_touching if added else floor))
 
     def drawn(order: Iterator[Found]) -> Iterator[Hit]:
         for _, equals in groupby(order, key=lambda found: round(found.score, 5)):
@@ -133,7 +147,7 @@ def _hits(side: _Side, search: Search, affinity: Affinity) -> Iterator[Hit]:
         apart = [found.scaled(scale) for found in page if found.place not in near]
         yield from drawn(heapq.merge(touching, apart, key=lambda found: -found.score))
         touching = []
-        if len(page) < limit or page[-1].score / search.whole < side.floor:
+        if len(page) < limit or page[-1].score / search.whole < floor:
             return
         start, limit = start + limit, limit * _DEEPER
         page = search.page(start, limit)

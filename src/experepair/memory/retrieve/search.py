@@ -60,7 +60,7 @@ class Search:
     ) -> None:
         self._searcher, self._schema = view.searcher, view.index.schema
         self.whole = 0.0
-        """The most that a document could score; terms that no document has count there too."""
+        """The most that a document could score; terms that no document has count like those that one has."""
         with damage():
             clauses = self._clauses(bag, weights)
             self.possible = bool(clauses)
@@ -76,7 +76,7 @@ class Search:
         clauses = []
         for term, weight in weights.items():
             having = self._searcher.doc_freq(bag, term)
-            self.whole += weight * _TOP * log(1 + (size - having + 0.5) / (having + 0.5))
+            self.whole += weight * _TOP * _rarity(size, max(having, 1))
             if having:
                 clauses.append(Query.boost_query(Query.term_query(self._schema, bag, term, "freq"), weight))
         return clauses
@@ -124,3 +124,8 @@ class Search:
         from tantivy import Occur, Query
 
         return Query.boolean_query([(Occur.Must if every else Occur.Should, query) for query in queries])
+
+
+def _rarity(size: int, having: int) -> float:
+    """What tantivy makes of the number of documents that have a term."""
+    return log(1 + (size - having + 0.5) / (having + 0.5))
