@@ -13,6 +13,8 @@ from experepair.journal.entries import (
     Entry,
     Executed,
     Intent,
+    Learned,
+    Recalled,
     Replied,
     RunEnded,
     SentPart,
@@ -36,6 +38,10 @@ ENTRIES: tuple[Entry, ...] = (
     Decided(stage="generate", what="1 distinct of 2 candidates"),
     StageEnded(stage="generate"),
     CallFailed(call="c2", reason="gone"),
+    Recalled(agent="patch", query="q", taken=("i1", "d1"), given={}),
+    Recalled(agent="patch", query="q", taken=("i1", "d1")),
+    Learned(new=True, demonstrations=("d2",), operations=("ADD as i2",), quarantined=True),
+    Learned(new=False, failed="no insights were drawn: gone"),
     RunEnded(status="repaired"),
 )
 
@@ -54,6 +60,9 @@ def test_plain_lines_tell_stages_trials_waits_and_the_end() -> None:
         "1 distinct of 2 candidates",
         "generate: done",
         "a call failed: gone",
+        "memory gives the patch agent 2 of its entries",
+        "learned 1 demonstrations, 1 changes to insights; they wait to be accepted",
+        "no insights were drawn: gone",
         "ended: repaired",
     ]
 

@@ -16,6 +16,7 @@ from experepair.journal.entries import Learned
 from experepair.journal.trajectory import trajectory
 from experepair.llm.fit import ASCII_CHARACTERS_PER_TOKEN
 from experepair.llm.request import Prompt
+from experepair.memory.config import LearnConfig
 from experepair.memory.insights.operations import Read, read_operations
 from experepair.prompts.loader import render
 from experepair.steps.kit import Kit
@@ -80,7 +81,7 @@ async def _summarize(lived: Trajectory, status: Status, kit: Kit) -> Read:
     if not lived.trials or not caps.most_operations or not caps.most_insights:
         return Read()
     present = await present_insights(kit)
-    reply = await kit.models.reply(Role.SUMMARIZE, summary_prompt(lived, status, present, kit))
+    reply = await kit.models.reply(Role.SUMMARIZE, summary_prompt(lived, status, present, caps))
     return read_operations(reply.text, present, most=caps.most_operations, longest=caps.insight_chars)
 
 
@@ -97,10 +98,10 @@ class ShownTrial:
 
 
 def summary_prompt(
-    lived: Trajectory, status: Status, present: Mapping[Agent, Sequence[Insight]], kit: Kit
+    lived: Trajectory, status: Status, present: Mapping[Agent, Sequence[Insight]], caps: LearnConfig
 ) -> Prompt:
     """The whole record within its budget: short texts stay whole, the longest are cut in the middle."""
-    caps, trials = kit.learning, sorted(lived.trials, key=_place)
+    trials = sorted(lived.trials, key=_place)
     texts = [text for trial in trials for text in (trial.output, trial.feedback)]
     most = _cap([len(text) for text in texts], int(caps.trajectory_tokens * ASCII_CHARACTERS_PER_TOKEN))
     return render(
