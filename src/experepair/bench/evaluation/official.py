@@ -24,6 +24,7 @@ _INHERITED = ("PATH", "HOME", "TMPDIR", "DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_
 _DOCKER_S = 30.0
 _DATASET = "dataset.jsonl"
 _PREDICTIONS = "predictions.jsonl"
+_LOG = "harness.log"
 
 
 def judge_officially(
@@ -78,12 +79,10 @@ def judge_officially(
         errors="replace",
         check=False,
     )
-    write_all(folder, {"harness.log": done.stdout + done.stderr})
+    write_all(folder, {_LOG: done.stdout + done.stderr})
     if done.returncode:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise UsageError(
-            f"the official harness failed: {' '.join(last)}; see {str(folder / 'harness.log')!r}"
-        )
+        raise UsageError(f"the official harness failed: {' '.join(last)}; see {str(folder / _LOG)!r}")
     return [_judged(folder, run_id, predictions[name]) for name in asked]
 
 
@@ -142,9 +141,9 @@ def _judged(folder: Path, run_id: str, prediction: Prediction) -> Judged:
             for part in (status.get("FAIL_TO_PASS", {}), status.get("PASS_TO_PASS", {}))
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return Judged(
-            instance_id=name, verdict=Verdict.ERROR, why=f"the harness left no report: {type(error).__name__}"
-        )
+        log = path.with_name("run_instance.log") if path.parent.is_dir() else folder / _LOG
+        why = f"the harness left no report ({type(error).__name__}); see {str(log)!r}"
+        return Judged(instance_id=name, verdict=Verdict.ERROR, why=why)
     return Judged(instance_id=name, verdict=verdict, fail_to_pass=parts[0], pass_to_pass=parts[1])
 
 

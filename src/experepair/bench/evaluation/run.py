@@ -72,8 +72,11 @@ def evaluate(
     """
     dataset = load(asked.dataset, asked.selection)
     predictions = _predictions(asked.predictions, dataset)
-    if not any(instance.id in predictions for instance in dataset.instances):
+    known = {instance.id for instance in dataset.instances}
+    if not known & predictions.keys():
         raise UsageError(f"{asked.predictions!r} has no prediction for an instance of {asked.dataset!r}")
+    if lacking := len(known - predictions.keys()):
+        tell(f"{lacking} of {len(known)} instances have no prediction; they are left out")
     if asked.environments is None:
         if asked.predictions == EMPTY:
             raise UsageError("the official harness runs no empty patches; judge them with --environments")
@@ -88,8 +91,8 @@ def evaluate(
         )
     else:
         environments = Environments.read(asked.environments)
-        known = read_known(asked.survey) if asked.survey else {}
-        judged = _locally(asked, dataset, predictions, environments, known, tell, observer)
+        survey = read_known(asked.survey) if asked.survey else {}
+        judged = _locally(asked, dataset, predictions, environments, survey, tell, observer)
     write_reports(asked.out, judged, predictions)
     return dataset, judged
 
