@@ -56,7 +56,11 @@ class Group:
     def __init__(self, parents: Parents, limits: Limits, *, memory_mb: int, processes: int) -> None:
         name = f"{_NAME}{os.getpid()}-{secrets.token_hex(4)}"
         wanted = {"memory", "pids"} | ({"cpu"} if limits.cpus else set())
-        folders = {kind: folder / name for kind, folder in parents.folders.items() if kind in wanted}
+        folders = {
+            kind: folder / name
+            for kind, folder in parents.folders.items()
+            if kind in wanted and (kind != "cpu" or os.access(folder, os.W_OK))  # it may not be delegated
+        }
         self._version = parents.version
         self._memory = folders["memory"]
         self._folders = tuple(sorted(set(folders.values())))

@@ -31,7 +31,7 @@ def backend(report: BackendReport) -> Finding:
     if report.works and report.isolation is not None:
         kept = ", ".join(proof.promise for proof in report.proofs if proof.kept)
         weaker = "; ".join(report.isolation.notes)
-        found = f"{report.isolation.tree}; proved by running: {kept}"
+        found = f"{report.isolation.tree}; memory by {report.isolation.memory}; proved by running: {kept}"
         return good(what, f"{found} ({weaker})" if weaker else found)
     state = State.BAD if report.remedy and report.backend == "bubblewrap" else State.NOTE
     return Finding(what=what, state=state, found=report.reason, remedy=report.remedy)
