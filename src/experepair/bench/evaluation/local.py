@@ -18,7 +18,7 @@ from experepair.bench.evaluation.specs import Specs
 from experepair.bench.evaluation.verdict import Judged, Verdict, judge, with_ids
 from experepair.bench.instance import Answer, Instance
 from experepair.bench.mirrors import Mirrors
-from experepair.domain.command import Changes, Command, Ended
+from experepair.domain.command import Changes, Command, Completed, Ended
 from experepair.domain.edit import Unparsed
 from experepair.errors import UsageError
 from experepair.sandbox.image import ImageChoice
@@ -119,18 +119,25 @@ class Evaluator:
         )
         async with self._sandbox(environment, tree) as sandbox:
             done = await sandbox.run(command, changes)
-        await asyncio.to_thread(self._keep, instance.id, done.stdout)
+        await asyncio.to_thread(write_all, self.logs / instance.id, {LOG: done.stdout})
+        return await asyncio.to_thread(self._read, judged, instance, answer, environment, done)
+
+    def _read(
+        self,
+        judged: Judged,
+        instance: Instance,
+        answer: Answer,
+        environment: Environment,
+        done: Completed,
+    ) -> Judged:
+        """The verdict that the log of the tests gives."""
         judged = judged.model_copy(update={"seconds": round(done.duration_s, 1)})
         if done.exit_code == _SETUP_FAILED:
             last = done.stdout.strip().splitlines()[-1:]
             return judged.model_copy(update={"why": f"the set-up failed: {' '.join(last)[:300]}"})
-        statuses = await asyncio.to_thread(
-            self.specs.statuses,
-            environment.parser or instance.repo,
-            instance.version,
-            with_ids(done.stdout) if instance.repo == _DJANGO else done.stdout,
-        )
-        verdict, fail_to_pass, pass_to_pass = judge(answer, statuses, left_out)
+        log = with_ids(done.stdout) if instance.repo == _DJANGO else done.stdout
+        statuses = self.specs.statuses(environment.parser or instance.repo, instance.version, log)
+        verdict, fail_to_pass, pass_to_pass = judge(answer, statuses, judged.left_out)
         why = ""
         if done.ended is not Ended.EXITED:
             verdict, why = Verdict.ERROR, f"the tests were {done.ended} after {done.duration_s:.0f} s"
@@ -176,9 +183,6 @@ class Evaluator:
         run = told.replace("{tests}", tests) if "{tests}" in told else f"{told} {tests}"
         prepare = f"( {environment.setup}\n) || exit {_SETUP_FAILED}\n" if environment.setup else ""
         return f"exec 2>&1\n{prepare}{run}\n"
-
-    def _keep(self, instance_id: str, log: str) -> None:
-        write_all(self.logs / instance_id, {LOG: log})
 
 
 def digest_of(patch: str) -> str:
