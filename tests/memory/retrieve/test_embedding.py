@@ -18,7 +18,11 @@ from experepair.memory.retrieve.embedder import OpenAIEmbedder
 from experepair.memory.retrieve.vectors import VectorCache
 from listed_store import SCOPE, ListedStore, demonstration
 
-THEMES = ("pond water wet rain swim".split(), "gate door open lock hinge".split(), "roof tile".split())
+THEMES = (
+    ["pond", "water", "wet", "rain", "swim"],
+    ["gate", "door", "open", "lock", "hinge"],
+    ["roof", "tile"],
+)
 
 
 class ThemedEmbedder:
@@ -129,7 +133,7 @@ def endpoint(answer: Any, status: int = 200) -> Iterator[tuple[str, list[dict[st
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: Any) -> None:
             del format, args
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _TOP = 2.2
 """The most that tantivy's BM25 (k1 1.2) makes of a term's rarity."""
+
+_MOST_TERMS = 160
+"""Of a long query that are searched for, those that can gain most: the others are frequent, so slow, and say little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +77,18 @@ class Search:
         from tantivy import Query
 
         size = self._searcher.num_docs
-        clauses = []
+        most: list[tuple[float, str, float]] = []
         for term, weight in weights.items():
             having = self._searcher.doc_freq(bag, term)
-            self.whole += weight * _TOP * _rarity(size, max(having, 1))
+            gained = weight * _TOP * _rarity(size, max(having, 1))
+            self.whole += gained
             if having:
-                clauses.append(Query.boost_query(Query.term_query(self._schema, bag, term, "freq"), weight))
-        return clauses
+                most.append((gained, term, weight))
+        kept = heapq.nlargest(_MOST_TERMS, most)
+        return [
+            Query.boost_query(Query.term_query(self._schema, bag, term, "freq"), weight)
+            for _, term, weight in kept
+        ]
 
     def page(self, start: int, limit: int) -> list[Found]:
         """Some hits, best first."""
