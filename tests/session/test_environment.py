@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import toy
 from experepair.domain.command import Changes, Command, Completed
 from experepair.errors import UsageError
 from experepair.folders import cache_folder
@@ -22,6 +23,7 @@ from experepair.sandbox.normalise import normalise
 from experepair.sandbox.open import open_sandbox
 from experepair.session.environment import Environment, examine, prepare
 from experepair.session.environment.preflight import Verdict
+from experepair.session.repair import repair
 from experepair.session.settings import Settings
 from experepair.workspace.checkout import checkout
 from experepair.workspace.repository import Repository
@@ -269,3 +271,12 @@ def test_a_set_up_reaches_the_network_only_when_it_is_told_to(home: Path) -> Non
     with pytest.raises(UsageError, match="exit status 1"):
         seen(repo, python=BASE, setup=routes)
     seen(repo, python=BASE, setup=routes, setup_network=True)
+
+
+def test_a_refused_run_leaves_nothing_so_that_its_folder_takes_the_next(home: Path, tmp_path: Path) -> None:
+    repo = make_repository(home / "repo", {"toy/__init__.py": "import dependency_of_no_one\n"})
+    out = tmp_path / "out"
+    for _ in range(2):
+        with pytest.raises(UsageError, match="dependency_of_no_one"):
+            repair(repo, toy.ISSUE, out=out, replay=toy.model(), python=BASE)
+        assert not out.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from experepair.localize.executed import NOTHING, Observed
 from experepair.localize.history import History
 from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
+from experepair.memory.eligibility import Bounds
 from experepair.memory.memory import Memory
 from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import Interpreter, find_interpreter
@@ -35,73 +36,74 @@ from experepair.sandbox.normalise import normalise
 from experepair.sandbox.open import open_sandbox
 from experepair.session.environment import examine, prepare
 from experepair.session.memory import NONE, open_memory
-from experepair.session.out import open_journal
+from experepair.session.out import forgotten_unless_begun, open_journal
 from experepair.session.settings import Settings
 from experepair.steps.kit import Kit, Rank
 from experepair.testing.framework import recognise
 from experepair.workspace.checkout import Checkout, checkout
 from experepair.workspace.repository import Repository
 
-_IN_IMAGE = Interpreter("python", found="image")
+IN_IMAGE = Interpreter("python", found="image")
 """Stands for the interpreter until the image is looked into."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One repair, as it was asked for.
+    """One repair.
 
     Attributes:
-        repo: folder of the repository.
-        issue: a file, "-", or the text.
-        issue_author: who wrote it, if known.
-        commit: what to repair.
+        issue: what is repaired.
+        repository: where.
+        commit: its id.
+        out: folder for the results and the journal.
         include_dirty: repair the work tree with its uncommitted changes.
         failing_test: id of an existing test that is the reproduction.
-        out: folder for the results; None means a numbered one below the working directory.
-        resume: go on with the run that is there.
+        resume: go on with the run that is in `out`.
         replay: answers in the place of every model.
         memory: what is recalled and learned, or where it is; None leaves it to the settings.
-        untrusted: what is learned is not recalled until it is accepted.
+        bounds: what must not be recalled; the ancestors are those of the commit, whatever it says.
+        indexes: folder for what is derived from memory; None means the user's cache.
+        ledger: keeps the caps; None means a new one with those of the settings.
     """
 
-    repo: Path
-    issue: str
-    issue_author: str | None = None
-    commit: str = "HEAD"
+    issue: Issue
+    repository: Repository
+    commit: str
+    out: Path
     include_dirty: bool = False
     failing_test: str | None = None
-    out: Path | None = None
     resume: bool = False
     replay: Model | None = None
     memory: Memory | str | None = None
-    untrusted: bool = False
+    bounds: Bounds = field(default_factory=Bounds)
+    indexes: Path | None = None
+    ledger: Ledger | None = None
 
 
 @asynccontextmanager
 async def opened(
     job: Job,
-    repository: Repository,
-    commit: str,
     settings: Settings,
-    issue: Issue,
-    out: Path,
     observer: Callable[[Entry], None] | None,
     tell: Callable[[str], None],
 ) -> AsyncIterator[Kit]:
     """Everything that the steps need: the checkout, a proved sandbox, the models, the journal."""
+    issue, repository, commit, out = job.issue, job.repository, job.commit, job.out
     async with AsyncExitStack() as stack:
-        memory = stack.enter_context(open_memory(job.memory, settings, repository, commit))
+        memory = stack.enter_context(
+            open_memory(job.memory, settings, repository, commit, bounds=job.bounds, indexes=job.indexes)
+        )
         tree = await asyncio.to_thread(
             checkout, repository, commit, cache_folder() / "checkouts", job.include_dirty
         )
-        image = _image(settings)
+        image = image_of(settings)
         interpreter = (
-            _IN_IMAGE if image else find_interpreter(repository.root, settings.python, rootfs=settings.rootfs)
+            IN_IMAGE if image else find_interpreter(repository.root, settings.python, rootfs=settings.rootfs)
         )
         opening = partial(
             open_sandbox,
             settings.sandbox,
-            mount_at=repository.root,
+            mount_at=settings.mount_at or repository.root,
             image=image,
             limits=settings.limits,
             rootfs=settings.rootfs,
@@ -111,6 +113,7 @@ async def opened(
         interpreter, root = sandbox.interpreter, Path(sandbox.place)
         surroundings = replace(ground.surroundings, python=interpreter.path, found=interpreter.found)
         journal = stack.enter_context(open_journal(out, resume=job.resume))
+        stack.enter_context(forgotten_unless_begun(journal, out, resume=job.resume))
         run_id = _begin(journal, tree, issue, settings, memory.place)
         if observer is not None:
             journal.subscribe(observer)
@@ -121,7 +124,7 @@ async def opened(
             max_parallel=settings.max_parallel or None,
             scope=f"{tree.tree_id} {ground.layers} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}{sandbox.isolation.image}",
         )
-        models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
+        models = await stack.enter_async_context(_models(job, settings, journal, tell))
         files = GitSource(tree.root, shared_with=repository.root)
         history = History(repository.root, commit)
         framework = recognise(tree.files(), tree.read, settings.test_command or "")
@@ -142,7 +145,7 @@ async def opened(
             framework=framework,
             python_version=environment.python_version,
             import_error=environment.import_error,
-            env=environment.variables,
+            env=(*environment.variables, *sorted(settings.variables.items())),
             limits=settings.limits,
             config=settings.repair,
             recalling=settings.recall,
@@ -150,7 +153,7 @@ async def opened(
             out=out,
             sandbox_report=sandbox.isolation.summary,
             notes=(
-                *_dirty(job, repository),
+                *_dirty(job),
                 *tree.notes,
                 *interpreter.notes,
                 *ground.notes,
@@ -173,7 +176,12 @@ def _ranking(files: GitSource, history: History) -> Rank:
     return rank
 
 
-def _image(settings: Settings) -> ImageChoice | None:
+def image_of(settings: Settings) -> ImageChoice | None:
+    """The image that the settings name, None without one.
+
+    Raises:
+        UsageError: they ask for what an image has no place for.
+    """
     if settings.image is None:
         return None
     if settings.build_products or settings.setup:
@@ -183,24 +191,24 @@ def _image(settings: Settings) -> ImageChoice | None:
     return ImageChoice(settings.image, settings.image_workdir, settings.python)
 
 
-def _dirty(job: Job, repository: Repository) -> tuple[str, ...]:
-    if not job.include_dirty or not (repository.is_dirty() or repository.untracked()):
+def _dirty(job: Job) -> tuple[str, ...]:
+    if not job.include_dirty or not (job.repository.is_dirty() or job.repository.untracked()):
         return ()
     return (
         "repaired with the uncommitted changes of the work tree; patch.diff applies to it as it was then",
     )
 
 
-def _models(job: Job, settings: Settings, journal: Journal, out: Path, tell: Callable[[str], None]) -> Models:
+def _models(job: Job, settings: Settings, journal: Journal, tell: Callable[[str], None]) -> Models:
     config = settings.models_config() if job.replay is None else settings.replayed_config()
-    ledger = Ledger(config.max_cost_usd, config.max_tokens)
+    ledger = job.ledger or Ledger(config.max_cost_usd, config.max_tokens)
     ledger.restore(journal.entries)
     return Models.live(
         config,
         journal,
         ledger,
         replay=job.replay,
-        manual_folder=out / "manual",
+        manual_folder=job.out / "manual",
         on_prompt=lambda path: tell(f"waiting for {path.name.replace('prompt', 'reply')} beside {path}"),
     )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from experepair.errors import OutputError, UsageError
+from experepair.journal.entries import Intent
 from experepair.journal.journal import Journal
 
 JOURNAL = "journal.jsonl"
@@ -71,3 +74,16 @@ def open_journal(out: Path, *, resume: bool) -> Journal:
             f"can't make the folder {str(out)!r} for the results: {error.strerror or error}"
         ) from error
     return Journal.resume(out / JOURNAL) if resume else Journal.create(out / JOURNAL)
+
+
+@contextlib.contextmanager
+def forgotten_unless_begun(journal: Journal, out: Path, *, resume: bool) -> Iterator[None]:
+    """A run that is refused before any model is asked leaves nothing: other flags can be given for the same folder."""
+    try:
+        yield
+    except UsageError:
+        if not resume and not any(isinstance(entry, Intent) for entry in journal.entries):
+            (out / JOURNAL).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # it holds something else
+                out.rmdir()
+        raise

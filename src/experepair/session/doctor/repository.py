@@ -21,6 +21,7 @@ from experepair.sandbox.sandbox import IsolatedSandbox, Limits
 from experepair.session.doctor.finding import Finding, bad, good, note
 from experepair.session.environment import Environment, Ground, examine, prepare
 from experepair.session.environment.preflight import Verdict
+from experepair.session.opened import IN_IMAGE, image_of
 from experepair.session.settings import Settings
 from experepair.testing.explained import explain
 from experepair.testing.framework import Framework, Recognition, is_test_file, look
@@ -52,13 +53,9 @@ def repository(path: Path, settings: Settings) -> Iterator[Finding]:
     else:
         yield good("repository", found)
     try:
-        image = (
-            ImageChoice(settings.image, settings.image_workdir, settings.python) if settings.image else None
-        )
+        image = image_of(settings)
         interpreter = (
-            Interpreter("python", found="image")
-            if image
-            else find_interpreter(opened.root, settings.python, rootfs=settings.rootfs)
+            IN_IMAGE if image else find_interpreter(opened.root, settings.python, rootfs=settings.rootfs)
         )
         tree = checkout(opened, commit, cache_folder() / "checkouts")
     except ExpeRepairError as error:
