@@ -7,7 +7,7 @@ For each repository its history is learned (memory/learn/history.py), and each i
 ancestors of its base commit. The query is the problem statement, with the files that the ranking suspects. A hit: one of the
 five recalled fixes changes a gold file (a definition of the name of a gold function, in a gold file). The peer is the
 paper's retriever on the paper's pool: earlier instances of the dataset with their gold patches; with --paper also on our pool.
-The floor: issues of other repositories, suspected files of this one included, should recall nothing.
+The floor: issues of other repositories, with the files that are suspected there, should recall nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -116,7 +117,7 @@ def taught(rows: Sequence[Row], when: dict[str, datetime]) -> Iterator[Lesson]:
 
 def evaluate(
     rows: Sequence[Row],
-    foreign: Sequence[str],
+    foreign: Sequence[Row],
     when: dict[str, datetime],
     options: argparse.Namespace,
     folder: Path,
@@ -130,10 +131,8 @@ def evaluate(
         learned = store.learn_many(mined) + store.learn_many(taught(rows, when))
         print(f"{rows[0].repository.parent.name}: {len(rows)} issues, {learned} lessons", flush=True)
         for row in rows:
-            source = GitSource(row.repository, row.commit)
-            gold = gold_of(row, source)
-            ranker = Ranker(source, History(row.repository, row.commit), RankingConfig(top_files=20))
-            paths = tuple(file.path for file in ranker.rank(row.issue).files)
+            gold = gold_of(row, GitSource(row.repository, row.commit))
+            paths = suspected(row)
             bounds = Bounds(row.id, Ancestors(row.repository, row.commit), when[row.id])
 
             def asked(
@@ -158,20 +157,19 @@ def evaluate(
                 asked("paper's retriever on our pool", HISTORY, PAPER)
         newest = max(rows, key=lambda row: when[row.id])
         bounds = Bounds("", Ancestors(newest.repository, newest.commit))
-        ranker = Ranker(
-            GitSource(newest.repository, newest.commit),
-            History(newest.repository, newest.commit),
-            RankingConfig(top_files=20),
-        )
         reader = Recaller(store, HISTORY, bounds, config, folder)
-        for text in foreign:
-            paths = tuple(file.path for file in ranker.rank(text).files)
-            for arm, suspected in (
-                ("foreign issues", ()),
-                ("foreign issues, suspected files of ours", paths),
-            ):
-                found = reader.recall(Query(Agent.PATCH, "foreign", text, paths=suspected))
+        for row in foreign:
+            for arm, paths in (("foreign issues, text alone", ()), ("foreign issues", suspected(row))):
+                found = reader.recall(Query(Agent.PATCH, row.id, row.issue, paths=paths))
                 results.foreign.setdefault(arm, []).append(len(found.demonstrations))
+
+
+@cache
+def suspected(row: Row) -> tuple[str, ...]:
+    """The files that the ranking suspects in the issue's own repository."""
+    history = History(row.repository, row.commit)
+    ranker = Ranker(GitSource(row.repository, row.commit), history, RankingConfig(top_files=20))
+    return tuple(file.path for file in ranker.rank(row.issue).files)
 
 
 def unbounded(config: RecallConfig) -> RecallConfig:
@@ -200,7 +198,7 @@ def main() -> None:
     with TemporaryDirectory() as temporary:
         for repository, rows in every.items():
             if options.repo.replace("/", "__") in str(repository).replace("+", "__"):
-                others = [row.issue for other, found in every.items() if other != repository for row in found]
+                others = [row for other, found in every.items() if other != repository for row in found]
                 step = max(1, len(others) * len(every) // (options.foreign or 1))
                 folder = (options.work or Path(temporary)) / repository.parent.name
                 folder.mkdir(parents=True, exist_ok=True)
