@@ -95,6 +95,15 @@ WRONG_INPUT = {
         "has no {files}",
     ),
     "negative cap": (["fix", "repo", "--issue", "x", "--model", "manual", "--max-cost", "-1"], "max_cost"),
+    "memory that is none": (
+        ["fix", "repo", "--issue", "x", "--model", "manual", "--memory", "mysql://u@host/x"],
+        "mysql://u@host/x",
+    ),
+    "wrong arm": (["fix", "repo", "--issue", "x", "--model", "manual", "--without", "luck"], "luck"),
+    "wrong retriever": (
+        ["fix", "repo", "--issue", "x", "--model", "manual", "--retriever", "guess"],
+        "recall.retriever",
+    ),
     "unknown flag": (["fix", "repo", "--issue", "x", "--modle", "manual"], "--modle"),
 }
 
@@ -208,7 +217,14 @@ def test_doctor_says_what_works_and_what_to_do_about_the_rest(repo: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "setting", ['base_url = "http://evil.example"', 'price = "0/0"', 'sandbox = "none"', "max_cost = 9e9"]
+    "setting",
+    [
+        'base_url = "http://evil.example"',
+        'price = "0/0"',
+        'sandbox = "none"',
+        "max_cost = 9e9",
+        'memory = "x.db"',
+    ],
 )
 def test_a_repositorys_own_settings_cannot_say_who_gets_the_key_and_what_is_spent(
     repo: Path, tmp_path: Path, setting: str

@@ -27,6 +27,7 @@ from experepair.memory.repository import RepositoryMemory
 from experepair.memory.store import Filter, State, Store
 from experepair.session.issues import is_trusted
 from experepair.session.localize import localize
+from experepair.session.managing import run_name
 from experepair.session.memory import open_memory
 from experepair.session.opened import journalled_settings
 from experepair.session.repair import repair
@@ -108,6 +109,7 @@ def test_the_second_issue_is_given_what_the_first_taught_and_says_so(
     with Store.open(str(tmp_path / "memory.db")) as store:
         (known,) = store.insights(str(repo), Agent.PATCH)
     assert (known.usage.recalled, known.usage.named) == (1, 1)
+    assert run_name(str(tmp_path / "2")) == run_name(second.run_id) == second.run_id
     evidence = localize(repo, SIMILAR, memory=str(tmp_path / "memory.db")).ranking.files[0].evidence
     assert any(one.kind == "repair" and "mean([])" in one.detail for one in evidence)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from experepair.domain.roles import Agent
 
-
 TESTS_FOLLOW = "# The tests that came with it:\n"
 """Stands in the success of a mined or human fix between its source and its tests, at the beginning of a line."""
 

@@ -23,7 +23,6 @@ from experepair.journal.entries import (
 )
 from experepair.journal.reading import encode
 
-
 _LEFT_OUT = Executed | Decided | Tried | Recalled | Applied | PastRepairs | Consulted | Learned
 """What a replay makes again by itself."""
 
