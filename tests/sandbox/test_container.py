@@ -483,7 +483,10 @@ def test_without_an_engine_the_error_says_what_to_install(
     for name in ENGINES:
         with pytest.raises(SandboxUnavailable, match=f"apt-get install {name}"):
             asyncio.run(find_engine(name))
-    assert asyncio.run(clean(tmp_path)) == []
+    removed = asyncio.run(clean(tmp_path))
+    assert [
+        each for each in removed if not each.startswith("cgroup")
+    ] == []  # a killed run's groups may be there
 
 
 def test_a_daemon_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
