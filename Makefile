@@ -15,7 +15,8 @@ demo: setup      ## a real repair, offline, with a model replayed from a journal
 	@$(BIN)/experepair demo --prepare
 	$(BIN)/experepair demo
 
-test: setup      ## the whole test suite, on all processors
+test:            ## the whole test suite, on all processors
+	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)" tests
 	@$(BIN)/experepair demo --prepare
 	$(BIN)/python -m pytest -n auto
 

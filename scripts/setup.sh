@@ -1,19 +1,20 @@
 #!/bin/sh
 # Make the environment that the Makefile uses: missing Debian packages (as root, or by sudo), then the locked
 # Python packages in a virtual environment. Quick when nothing changed.
+#     setup.sh PYTHON VENV [tests]      with `tests` also what only the tests need
 set -eu
-python=$1 venv=$2
+python=$1 venv=$2 purpose=${3:-run}
 requirements=requirements/dev.txt
 
 missing=
 command -v git >/dev/null 2>&1 || missing="$missing git"
 command -v bwrap >/dev/null 2>&1 || missing="$missing bubblewrap"
 command -v setpriv >/dev/null 2>&1 || missing="$missing util-linux"
-set -- /usr/lib/postgresql/*/bin/initdb # only the tests of the memory use it, and are skipped without it
-if ! [ -x "$1" ] && ! command -v initdb >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
-    missing="$missing postgresql"
-fi
 "$python" -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
+if [ "$purpose" = tests ] && command -v apt-get >/dev/null 2>&1; then # elsewhere the tests of what lacks are skipped
+    set -- /usr/lib/postgresql/*/bin/initdb
+    [ -x "$1" ] || command -v initdb >/dev/null 2>&1 || missing="$missing postgresql"
+fi
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null 2>&1; then
         echo "setup: install with your package manager, then try again:$missing" >&2
