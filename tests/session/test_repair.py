@@ -170,7 +170,7 @@ def first(value):
 
 
 def second(value):
-    """Deeper than where the issue shows it."""
+    """The mean, also for an empty list."""
     return 1 / value
 '''
 

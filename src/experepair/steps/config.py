@@ -43,6 +43,8 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Wall time of the run in which the calls of the reproduction are noted, in seconds; 0 leaves it out."""
     executed_functions: int = Field(default=8, ge=0)
     """Functions that the reproduction executes and the ranking puts first, shown beside the agent's choice; 0 means none."""
+    executed_share: float = Field(default=0.6, ge=0, le=1)
+    """Share of the first one's score that such a function has at least; what is only executed, as set-up is, has less."""
     executed_tokens: int = Field(default=4000, ge=0)
     """Tokens of these functions at most."""
     memory_tokens: int = Field(default=12000, ge=0)

@@ -96,6 +96,7 @@ def _executed(ranking: Ranking, places: Places, kit: Kit) -> list[Span]:
     functions = [one for file in ranking.files for one in file.functions]
     executed = [one for one in functions if any(item.kind == EXECUTED for item in one.evidence)]
     best = sorted(executed, key=lambda one: -one.score)[: kit.config.executed_functions]
+    best = [one for one in best if one.score >= kit.config.executed_share * best[0].score]
     added: list[Span] = []
     left = kit.config.executed_tokens
     for span in (one.span for one in best):
