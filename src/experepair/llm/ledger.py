@@ -17,6 +17,8 @@ class Reservation:
     usd: float | None
     tokens: int
     open: bool = field(default=True)
+    above: Reservation | None = field(default=None)
+    """The same in the ledger of many runs."""
 
 
 class Ledger:
@@ -28,10 +30,16 @@ class Ledger:
     Args:
         max_cost_usd: cap in US dollars; None means no cap.
         max_tokens: cap on prompt and generated tokens together; None means no cap.
+        above: of many runs together; each call has to fit into both.
     """
 
-    def __init__(self, max_cost_usd: float | None = None, max_tokens: int | None = None) -> None:
+    def __init__(
+        self, max_cost_usd: float | None = None, max_tokens: int | None = None, above: Ledger | None = None
+    ) -> None:
         self.max_cost_usd, self.max_tokens = max_cost_usd, max_tokens
+        self._above = above
+        self.refused_above = False
+        """Whether a call was refused for the cap of many runs together."""
         self.spent_usd = 0.0
         self.spent_tokens = 0
         self.unpriced_calls = 0
@@ -50,7 +58,10 @@ class Ledger:
         return sum(reservation.tokens for reservation in self._open)
 
     def restore(self, entries: Iterable[Entry]) -> None:
-        """Count what a journal says was spent; a call without an answer counts with its worst case."""
+        """Count what a journal says was spent; a call without an answer counts with its worst case.
+
+        The ledger above is left as it is: whoever shares it among runs restores it from all of them at once.
+        """
         pending: dict[str, Intent] = {}
         for entry in entries:
             if isinstance(entry, Intent):
@@ -81,6 +92,23 @@ class Ledger:
                 f"the cost can't be kept below {self.max_cost_usd:g} USD: the price of a model is unknown; "
                 "give it with --price IN/OUT, or cap tokens with --max-tokens"
             )
+        above = None
+        if self._above is not None:
+            try:
+                above = await self._above.reserve(usd, tokens)
+            except BudgetSpent:
+                self.refused_above = True
+                raise
+        try:
+            reservation = await self._reserve(usd, tokens)
+        except BaseException:
+            if self._above is not None and above is not None:
+                self._above.settle(above, 0.0, 0)
+            raise
+        reservation.above = above
+        return reservation
+
+    async def _reserve(self, usd: float | None, tokens: int) -> Reservation:
         while True:
             self._refuse_if_hopeless(usd or 0.0, tokens)
             if self._fits(
@@ -100,6 +128,8 @@ class Ledger:
         reservation.open = False
         self._open.discard(reservation)
         self._count(usd, tokens)
+        if self._above is not None and reservation.above is not None:
+            self._above.settle(reservation.above, usd, tokens)
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NONE = "none"
 """In the place of an address: no memory at all."""
 _FILE = "memory.db"
+_UNBOUND = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,13 @@ def _missing(url: str) -> str:
 
 @contextmanager
 def open_memory(
-    given: Memory | str | None, settings: Settings, repository: Repository, commit: str
+    given: Memory | str | None,
+    settings: Settings,
+    repository: Repository,
+    commit: str,
+    *,
+    bounds: Bounds = _UNBOUND,
+    indexes: Path | None = None,
 ) -> Iterator[OpenMemory]:
     """Open what is recalled and learned.
 
@@ -97,6 +104,8 @@ def open_memory(
         settings: of the repair.
         repository: whose memory it is.
         commit: under repair; only its ancestors are recalled of what was mined.
+        bounds: what must not be recalled beside that.
+        indexes: folder for what is derived from the store; None means the user's cache.
 
     Raises:
         MemoryUnavailable: the store can't be opened.
@@ -111,8 +120,8 @@ def open_memory(
         yield OpenMemory(NoMemory(), "", remembers=False, learns=False)
         return
     with open_store(settings.model_copy(update={"memory": url})) as store:
-        bounds = Bounds(ancestors=Ancestors(repository.root, commit))
-        memory = RepositoryMemory(store, repository.scope, bounds, settings.recall, repository.root)
+        within = replace(bounds, ancestors=Ancestors(repository.root, commit))
+        memory = RepositoryMemory(store, repository.scope, within, settings.recall, repository.root, indexes)
         yield OpenMemory(memory, store.url, recalls, learns)
 
 

@@ -71,22 +71,25 @@ def repair(
         raise UsageError(
             "a patch to uncommitted changes can't be applied over them; commit them, or leave out --apply"
         )
+    repository = Repository.open(Path(repo))
+    loaded = load(repository.root, settings)
+    resolved = repository.resolve(commit)
+    if not include_dirty:
+        _refuse_dirty(repository, resolved)
+    trusted = not untrusted and is_trusted(issue_author, loaded.trusted_authors)
+    given = read_issue(issue, repository.scope, issue_author, trusted=trusted)
     job = Job(
-        Path(repo),
-        issue,
-        issue_author,
-        commit,
+        given,
+        repository,
+        resolved,
+        choose_out(Path(out) if out else None, given.id, resume=resume),
         include_dirty,
         failing_test,
-        Path(out) if out else None,
         resume,
         replay,
         memory,
-        untrusted,
     )
-    repository = Repository.open(job.repo)
-    loaded = load(repository.root, settings)
-    result = asyncio.run(_repair(job, repository, loaded, observer, tell or (lambda note: None)))
+    result = asyncio.run(repair_job(job, loaded, observer, tell or (lambda note: None)))
     if apply and result.status is Status.REPAIRED and result.patch is not None:
         return _apply(repository, result, result.patch.diff)
     return result
@@ -101,28 +104,33 @@ def _apply(repository: Repository, result: Result, diff: str) -> Result:
     return result
 
 
-async def _repair(
+async def repair_job(
     job: Job,
-    repository: Repository,
     settings: Settings,
     observer: Callable[[Entry], None] | None,
     tell: Callable[[str], None],
 ) -> Result:
-    commit = repository.resolve(job.commit)
-    _refuse_dirty(job, repository, commit)
-    trusted = not job.untrusted and is_trusted(job.issue_author, settings.trusted_authors)
-    issue = read_issue(job.issue, repository.scope, job.issue_author, trusted=trusted)
-    out = choose_out(job.out, issue.id, resume=job.resume)
+    """The repair itself: what one issue and each of many have in common.
+
+    Args:
+        job: what to repair, and where the results go.
+        settings: of the repair.
+        observer: is called with every entry of the journal.
+        tell: is called with what the user should know.
+
+    Raises:
+        UsageError, ProviderError, SandboxUnavailable, JournalError, OutputError: see `experepair.errors`.
+    """
     if job.replay is None:
         for warning in check_affordable(settings.models_config()):
             tell(warning)
-    async with opened(job, repository, commit, settings, issue, out, observer, tell) as kit:
-        tell(f"results: {out}")
-        return await workflow.repair(issue, kit, job.failing_test)
+    async with opened(job, settings, observer, tell) as kit:
+        tell(f"results: {job.out}")
+        return await workflow.repair(job.issue, kit, job.failing_test)
 
 
-def _refuse_dirty(job: Job, repository: Repository, commit: str) -> None:
-    if job.include_dirty or not repository.is_dirty() or commit != repository.resolve("HEAD"):
+def _refuse_dirty(repository: Repository, commit: str) -> None:
+    if not repository.is_dirty() or commit != repository.resolve("HEAD"):
         return
     raise UsageError(
         f"{str(repository.root)!r} has uncommitted changes; commit them, or give --include-dirty to repair the "

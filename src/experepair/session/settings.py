@@ -67,6 +67,10 @@ class Settings(BaseSettings):
     """Image of docker or podman that holds the repository's environment; the commands run in it."""
     image_workdir: str | None = None
     """Where the repository is in the image; None looks for it."""
+    mount_at: Path | None = None
+    """Where commands see the repository; None means where it is. For environments into which it is installed from there."""
+    variables: dict[str, str] = {}
+    """Environment variables of every command."""
     setup: str | None = None
     """Command that makes the checkout ready, run once a commit and environment in the sandbox."""
     setup_network: bool = False
