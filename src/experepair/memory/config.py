@@ -25,6 +25,8 @@ class RecallConfig(BaseModel, frozen=True, extra="forbid"):
     """Whether demonstrations are recalled, and past repairs for localization with them."""
     insights: bool = True
     """Whether insights are recalled."""
+    mined: bool = True
+    """Whether mined fixes are among the demonstrations."""
     top_k: int = Field(default=5, ge=0)
     """Demonstrations in a prompt, each from a different issue; 0 means none."""
     most_untrusted: int = Field(default=2, ge=0)

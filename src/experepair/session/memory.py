@@ -120,7 +120,9 @@ def open_memory(
         yield OpenMemory(NoMemory(), "", remembers=False, learns=False)
         return
     with open_store(settings.model_copy(update={"memory": url})) as store:
-        within = replace(bounds, ancestors=Ancestors(repository.root, commit))
+        within = bounds
+        if settings.recall.mined:
+            within = replace(bounds, ancestors=Ancestors(repository.root, commit))
         memory = RepositoryMemory(store, repository.scope, within, settings.recall, repository.root, indexes)
         yield OpenMemory(memory, store.url, recalls, learns)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from experepair.localize.executed import NOTHING, Observed
 from experepair.localize.history import History
 from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
+from experepair.memory.eligibility import Bounds
 from experepair.memory.memory import Memory
 from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import Interpreter, find_interpreter
@@ -48,49 +49,50 @@ IN_IMAGE = Interpreter("python", found="image")
 
 @dataclass(frozen=True)
 class Job:
-    """One repair, as it was asked for.
+    """One repair.
 
     Attributes:
-        repo: folder of the repository.
-        issue: a file, "-", or the text.
-        issue_author: who wrote it, if known.
-        commit: what to repair.
+        issue: what is repaired.
+        repository: where.
+        commit: its id.
+        out: folder for the results and the journal.
         include_dirty: repair the work tree with its uncommitted changes.
         failing_test: id of an existing test that is the reproduction.
-        out: folder for the results; None means a numbered one below the working directory.
-        resume: go on with the run that is there.
+        resume: go on with the run that is in `out`.
         replay: answers in the place of every model.
         memory: what is recalled and learned, or where it is; None leaves it to the settings.
-        untrusted: what is learned is not recalled until it is accepted.
+        bounds: what must not be recalled; the ancestors are those of the commit, whatever it says.
+        indexes: folder for what is derived from memory; None means the user's cache.
+        ledger: keeps the caps; None means a new one with those of the settings.
     """
 
-    repo: Path
-    issue: str
-    issue_author: str | None = None
-    commit: str = "HEAD"
+    issue: Issue
+    repository: Repository
+    commit: str
+    out: Path
     include_dirty: bool = False
     failing_test: str | None = None
-    out: Path | None = None
     resume: bool = False
     replay: Model | None = None
     memory: Memory | str | None = None
-    untrusted: bool = False
+    bounds: Bounds = field(default_factory=Bounds)
+    indexes: Path | None = None
+    ledger: Ledger | None = None
 
 
 @asynccontextmanager
 async def opened(
     job: Job,
-    repository: Repository,
-    commit: str,
     settings: Settings,
-    issue: Issue,
-    out: Path,
     observer: Callable[[Entry], None] | None,
     tell: Callable[[str], None],
 ) -> AsyncIterator[Kit]:
     """Everything that the steps need: the checkout, a proved sandbox, the models, the journal."""
+    issue, repository, commit, out = job.issue, job.repository, job.commit, job.out
     async with AsyncExitStack() as stack:
-        memory = stack.enter_context(open_memory(job.memory, settings, repository, commit))
+        memory = stack.enter_context(
+            open_memory(job.memory, settings, repository, commit, bounds=job.bounds, indexes=job.indexes)
+        )
         tree = await asyncio.to_thread(
             checkout, repository, commit, cache_folder() / "checkouts", job.include_dirty
         )
@@ -101,7 +103,7 @@ async def opened(
         opening = partial(
             open_sandbox,
             settings.sandbox,
-            mount_at=repository.root,
+            mount_at=settings.mount_at or repository.root,
             image=image,
             limits=settings.limits,
             rootfs=settings.rootfs,
@@ -122,7 +124,7 @@ async def opened(
             max_parallel=settings.max_parallel or None,
             scope=f"{tree.tree_id} {ground.layers} {interpreter.path} {interpreter.version} {settings.rootfs} {sandbox.isolation.backend}{sandbox.isolation.image}",
         )
-        models = await stack.enter_async_context(_models(job, settings, journal, out, tell))
+        models = await stack.enter_async_context(_models(job, settings, journal, tell))
         files = GitSource(tree.root, shared_with=repository.root)
         history = History(repository.root, commit)
         framework = recognise(tree.files(), tree.read, settings.test_command or "")
@@ -143,7 +145,7 @@ async def opened(
             framework=framework,
             python_version=environment.python_version,
             import_error=environment.import_error,
-            env=environment.variables,
+            env=(*environment.variables, *sorted(settings.variables.items())),
             limits=settings.limits,
             config=settings.repair,
             recalling=settings.recall,
@@ -151,7 +153,7 @@ async def opened(
             out=out,
             sandbox_report=sandbox.isolation.summary,
             notes=(
-                *_dirty(job, repository),
+                *_dirty(job),
                 *tree.notes,
                 *interpreter.notes,
                 *ground.notes,
@@ -189,24 +191,24 @@ def image_of(settings: Settings) -> ImageChoice | None:
     return ImageChoice(settings.image, settings.image_workdir, settings.python)
 
 
-def _dirty(job: Job, repository: Repository) -> tuple[str, ...]:
-    if not job.include_dirty or not (repository.is_dirty() or repository.untracked()):
+def _dirty(job: Job) -> tuple[str, ...]:
+    if not job.include_dirty or not (job.repository.is_dirty() or job.repository.untracked()):
         return ()
     return (
         "repaired with the uncommitted changes of the work tree; patch.diff applies to it as it was then",
     )
 
 
-def _models(job: Job, settings: Settings, journal: Journal, out: Path, tell: Callable[[str], None]) -> Models:
+def _models(job: Job, settings: Settings, journal: Journal, tell: Callable[[str], None]) -> Models:
     config = settings.models_config() if job.replay is None else settings.replayed_config()
-    ledger = Ledger(config.max_cost_usd, config.max_tokens)
+    ledger = job.ledger or Ledger(config.max_cost_usd, config.max_tokens)
     ledger.restore(journal.entries)
     return Models.live(
         config,
         journal,
         ledger,
         replay=job.replay,
-        manual_folder=out / "manual",
+        manual_folder=job.out / "manual",
         on_prompt=lambda path: tell(f"waiting for {path.name.replace('prompt', 'reply')} beside {path}"),
     )
 

@@ -18,6 +18,7 @@ from experepair.folders import config_folder
 from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
 from experepair.memory.config import LearnConfig, RecallConfig
 from experepair.memory.learn.worth import MiningConfig
+from experepair.session.profiles import DEFAULT, profile_settings
 from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
 from experepair.steps.config import RepairConfig
@@ -130,7 +131,13 @@ class Settings(BaseSettings):
         """Flags, then the environment; the files are put below these by `load`."""
         del dotenv_settings, file_secret_settings
         files = getattr(cls, "_files", ())
-        return (init_settings, env_settings, *(_Values(settings_cls, values) for values in files))
+        profile = getattr(cls, "_profile", {})
+        return (
+            init_settings,
+            _Values(settings_cls, profile),
+            env_settings,
+            *(_Values(settings_cls, values) for values in files),
+        )
 
     def models_config(self) -> ModelsConfig:
         """What the model port needs of these settings.
@@ -186,12 +193,13 @@ class _Values(PydanticBaseSettingsSource):
         return self._values
 
 
-def load(repository: Path | None, flags: Mapping[str, Any]) -> Settings:
+def load(repository: Path | None, flags: Mapping[str, Any], profile: str = DEFAULT) -> Settings:
     """Read all sources; flags that are None or empty count as not given.
 
     Args:
         repository: folder of the repository under repair, whose file is read if there is one.
         flags: by field.
+        profile: name of a set of settings that stands below the flags, above all else.
 
     Raises:
         UsageError: a source can't be read, or holds what it may not.
@@ -203,6 +211,7 @@ def load(repository: Path | None, flags: Mapping[str, Any]) -> Settings:
 
     class _Sourced(Settings):
         _files: ClassVar[tuple[Mapping[str, Any], ...]] = tuple(files)
+        _profile: ClassVar[Mapping[str, Any]] = profile_settings(profile)
 
     try:
         return _Sourced(**given)

@@ -22,6 +22,8 @@ class RepairConfig(BaseModel, frozen=True, extra="forbid"):
     """Refined patches, spread over the distinct passing candidates; 0 leaves refinement out (paper: 4)."""
     most_edits: int = Field(default=3, ge=1)
     """Modifications that a patch is asked for at most; more are applied all the same (paper: 3)."""
+    tree_listing: bool = False
+    """Whether the patch agent chooses files from a listing of all source files (paper), instead of from our ranking."""
     ranked_files: int = Field(default=12, ge=1)
     """Files of the ranking that the patch agent chooses from."""
     sure_files: int = Field(default=6, ge=1)

@@ -12,6 +12,7 @@ from experepair.domain.roles import Agent, Role
 from experepair.llm.fit import estimate_tokens
 from experepair.localize.executed import EXECUTED, Observed
 from experepair.localize.explain import explain
+from experepair.localize.languages import language_of
 from experepair.localize.skeleton import skeleton
 from experepair.localize.spans import render as render_spans
 from experepair.localize.spans import spans as grow
@@ -59,7 +60,11 @@ class ShownFile:
 
 async def localize(issue: Issue, ranking: Ranking, kit: Kit) -> Places:
     """Let the agent choose files of the ranking, then places; what it can't say the ranking says."""
-    files = await _choose_files(issue, ranking, kit)
+    if kit.config.tree_listing:
+        ranking = Ranking(())
+        files = await _choose_from_tree(issue, kit)
+    else:
+        files = await _choose_files(issue, ranking, kit)
     read, budget = kit.checkout.read, kit.config.span_tokens
     if sum(_tokens(path, kit) for path in files) <= kit.config.whole_tokens:
         chosen = tuple(Span(path, 0, 0) for path in files)
@@ -154,6 +159,47 @@ async def _choose_files(issue: Issue, ranking: Ranking, kit: Kit) -> tuple[str, 
         confidence=ranking.confidence,
     )
     return chosen[: config.chosen_files]
+
+
+async def _choose_from_tree(issue: Issue, kit: Kit) -> tuple[str, ...]:
+    """Let the agent choose from all source files; there is no ranking to say what it can't, so it is asked again."""
+    listed = [
+        path for path in kit.checkout.files() if (known := language_of(path)) and not known.is_test(path)
+    ]
+    recalled = await recall(kit, Agent.PATCH, issue)
+    prompt = render(
+        "localize_tree",
+        issue=issue,
+        recalled=recalled,
+        agent_task="patch",
+        listing=tree_listing(listed),
+        most=kit.config.chosen_files,
+    )
+    for _ in range(kit.config.trials):
+        reply = await kit.models.reply(Role.LOCALIZE, prompt)
+        applied(kit, Agent.PATCH, "files", recalled, reply.text)
+        chosen = read_files(reply.text, _texts(reply.text, kit))
+        if not isinstance(chosen, Unparsed):
+            kit.decide("localize", f"{len(chosen)} files chosen of {len(listed)}", files=chosen)
+            return chosen[: kit.config.chosen_files]
+        kit.decide("localize", "the agent's choice of files could not be used", reason=chosen.reason)
+    return ()
+
+
+def tree_listing(paths: Sequence[str]) -> str:
+    """Paths as an indented tree, each folder once."""
+    lines: list[str] = []
+    above: tuple[str, ...] = ()
+    for path in sorted(paths):
+        *folders, name = path.split("/")
+        common = next(
+            (depth for depth, pair in enumerate(zip(above, folders, strict=False)) if pair[0] != pair[1]),
+            min(len(above), len(folders)),
+        )
+        lines += [f"{'  ' * depth}{folders[depth]}/" for depth in range(common, len(folders))]
+        lines.append(f"{'  ' * len(folders)}{name}")
+        above = tuple(folders)
+    return "\n".join(lines)
 
 
 async def _choose_places(issue: Issue, ranking: Ranking, files: Sequence[str], kit: Kit) -> tuple[Span, ...]:
