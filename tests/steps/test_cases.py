@@ -35,6 +35,11 @@ def script(body: str) -> Script:
     return parsed
 
 
+def test_the_line_of_a_failed_case_keeps_the_spaces_that_a_fault_may_be_about(tmp_path: Path) -> None:
+    outcome = run(tmp_path, script("def test_gap():\n    assert False, 'a  b\\nc'\n"))
+    assert "FAIL test_gap: AssertionError: a  b c\n" in outcome.output
+
+
 def test_a_script_prints_each_case_and_the_summary_and_fails_when_one_fails(tmp_path: Path) -> None:
     outcome = run(tmp_path, script(MIXED))
     assert outcome.results == {"test_sum": True, "test_difference": False}

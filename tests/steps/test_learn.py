@@ -33,10 +33,19 @@ def test_the_record_says_of_each_trial_whose_it_is_how_it_ended_and_whether_it_w
     text = summary_prompt(lived(*TRIALS), Status.UNRESOLVED, INSIGHTS, LearnConfig()).user
     assert "it FAILED, no patch passes." in text
     assert '<candidate name="P1.1" agent="patch">\n```\nfirst patch\n```\n</candidate>\nIt failed:' in text
-    assert '<candidate name="V1" agent="test">\n```\nassert more()\n```\n</candidate>\nIt succeeded:' in text
-    assert 'It succeeded, and was chosen in the end:\n<output of="R1">' in text
+    assert (
+        '<candidate name="V1" agent="test">\n```\nassert more()\n```\n</candidate>\nIt could be used. Its run on the'
+        in text
+    )
+    assert 'It passed, and was chosen in the end:\n<output of="R1">' in text
     assert "1. Guard what may hang." in text
     assert "The insights of the patch agent at present: none." in text
+
+
+def test_the_record_ends_with_what_each_candidate_passed_and_why_one_was_chosen() -> None:
+    decision = "test | P1.1 | R1\nV1::test_more | FAIL | pass\n\nR1 mends the cause."
+    text = summary_prompt(lived(*TRIALS), Status.REPAIRED, INSIGHTS, LearnConfig(), decision).user
+    assert f"How the choice was made:\n```\n{decision}\n```" in text
 
 
 @given(st.randoms(use_true_random=False))

@@ -50,7 +50,7 @@ async def learn(issue: Issue, result: Result, kit: Kit) -> Learned | None:
     read, failed = Read(), ""
     with kit.stage("learn"):
         try:
-            read = await _summarize(lived, result.status, kit)
+            read = await _summarize(lived, result, kit)
         except OutputError:
             raise
         except ExpeRepairError as error:
@@ -75,14 +75,24 @@ async def _tell(lived: Trajectory, read: Read, failed: str, kit: Kit) -> Learned
     )
 
 
-async def _summarize(lived: Trajectory, status: Status, kit: Kit) -> Read:
+async def _summarize(lived: Trajectory, result: Result, kit: Kit) -> Read:
     """One call for both agents: the record is most of its cost, and what one agent did explains the other's luck."""
     caps = kit.learning
     if not lived.trials or not caps.most_operations or not caps.most_insights:
         return Read()
     present = await present_insights(kit)
-    reply = await kit.models.reply(Role.SUMMARIZE, summary_prompt(lived, status, present, caps))
+    prompt = summary_prompt(lived, result.status, present, caps, _decision(result))
+    reply = await kit.models.reply(Role.SUMMARIZE, prompt)
     return read_operations(reply.text, present, most=caps.most_operations, longest=caps.insight_chars)
+
+
+def _decision(result: Result) -> str:
+    """Which candidate passed what, and why the chosen one was chosen; "" when there was nothing to choose from."""
+    if result.table is None:
+        return ""
+    rows = [" | ".join(row) for row in (result.table.header, *result.table.rows)]
+    reasons = result.patch.reasons if result.patch else ""
+    return "\n".join([*rows, *(["", reasons] if reasons else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +108,21 @@ class ShownTrial:
 
 
 def summary_prompt(
-    lived: Trajectory, status: Status, present: Mapping[Agent, Sequence[Insight]], caps: LearnConfig
+    lived: Trajectory,
+    status: Status,
+    present: Mapping[Agent, Sequence[Insight]],
+    caps: LearnConfig,
+    decision: str = "",
 ) -> Prompt:
     """The whole record within its budget: short texts stay whole, the longest are cut in the middle."""
     trials = sorted(lived.trials, key=_place)
-    texts = [text for trial in trials for text in (trial.output, trial.feedback)]
+    texts = [decision, *(text for trial in trials for text in (trial.output, trial.feedback))]
     most = _cap([len(text) for text in texts], int(caps.trajectory_tokens * ASCII_CHARACTERS_PER_TOKEN))
     return render(
         "summarize",
         issue=lived.issue,
         ending=_ENDINGS[status],
+        decision=clip(decision, most),
         known=[(agent, present.get(agent, ())) for agent in Agent],
         most=caps.most_insights,
         longest=caps.insight_chars,
