@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experepair.cli.options import repair_settings, takes
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
+@takes(repair_settings, "settings")
 def fix(
     repo: Annotated[Path, typer.Argument(help="Folder of a git repository.", metavar="REPO")],
     issue: Annotated[
@@ -42,85 +45,6 @@ def fix(
             help="Id of an existing test that fails because of the issue: it becomes the reproduction."
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", help="PROVIDER:NAME for all roles, or manual (prompts and replies as files)."
-        ),
-    ] = None,
-    model_reproduce: Annotated[str | None, typer.Option(help="Model that writes the reproduction.")] = None,
-    model_judge: Annotated[str | None, typer.Option(help="Model that judges the reproduction.")] = None,
-    model_localize: Annotated[str | None, typer.Option(help="Model that chooses files and places.")] = None,
-    model_patch: Annotated[str | None, typer.Option(help="Model that writes patches.")] = None,
-    model_refine: Annotated[str | None, typer.Option(help="Model that refines patches.")] = None,
-    model_validate: Annotated[str | None, typer.Option(help="Model that writes validation tests.")] = None,
-    model_review: Annotated[str | None, typer.Option(help="Model that chooses the patch.")] = None,
-    model_summarize: Annotated[str | None, typer.Option(help="Model that draws insights.")] = None,
-    temperature: Annotated[
-        list[str] | None,
-        typer.Option(help="ROLE=T or T: temperature of one role, or of all; may be given several times."),
-    ] = None,
-    base_url: Annotated[
-        str | None, typer.Option(help="URL of an API compatible with the provider's.")
-    ] = None,
-    sampling: Annotated[
-        str | None,
-        typer.Option(
-            help="parallel (quickest), or first-then-rest (finds the prompt in the provider's cache)."
-        ),
-    ] = None,
-    price: Annotated[
-        str | None,
-        typer.Option(help="IN/OUT: US dollars per million tokens, for a model without a known price."),
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(help="Stop before more than this many US dollars are spent.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Stop before more than this many tokens are used.")
-    ] = None,
-    sandbox: Annotated[
-        str | None, typer.Option(help="auto, bubblewrap, docker, podman, or none (no isolation at all).")
-    ] = None,
-    python: Annotated[str | None, typer.Option(help="Interpreter that runs the repository's code.")] = None,
-    image: Annotated[
-        str | None,
-        typer.Option(
-            help="Image of docker or podman that holds the repository's environment; commands run in it."
-        ),
-    ] = None,
-    image_workdir: Annotated[
-        str | None, typer.Option(help="Where the repository is in --image (default: found by looking).")
-    ] = None,
-    rootfs: Annotated[
-        Path | None, typer.Option(help="Root file system to run in, for example one made by debootstrap.")
-    ] = None,
-    setup: Annotated[
-        str | None,
-        typer.Option(
-            help="Command that makes the checkout ready (builds it, makes an environment); run once a commit."
-        ),
-    ] = None,
-    setup_network: Annotated[
-        bool | None,
-        typer.Option("--setup-network", help="Let the set-up, and nothing else, reach the network."),
-    ] = None,
-    build_products: Annotated[
-        bool | None,
-        typer.Option(
-            "--build-products",
-            help="Lay untracked build products of the checkout (*.so, _version.py) under the private tree.",
-        ),
-    ] = None,
-    preflight: Annotated[
-        bool | None,
-        typer.Option(
-            "--preflight/--no-preflight", help="Refuse to begin when tests wouldn't import the private tree."
-        ),
-    ] = None,
-    test_command: Annotated[
-        str | None, typer.Option(help="How existing tests are run, with {files} for the test files.")
-    ] = None,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -137,12 +61,6 @@ def fix(
         list[str] | None,
         typer.Option(help="demonstrations or insights: leave these out of prompts; may be given twice."),
     ] = None,
-    retriever: Annotated[
-        str | None, typer.Option(help="What finds demonstrations: bm25, paper, embedding or hybrid.")
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(help="Demonstrations in a prompt, each from another issue (default 5).")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results (default: experepair-out/ISSUE, numbered).")
     ] = None,
@@ -156,6 +74,8 @@ def fix(
         bool, typer.Option("--apply", help="Apply the patch to the work tree when the issue is repaired.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    *,
+    settings: dict[str, Any],
 ) -> None:
     """Repair one issue of a repository: a patch, a test that fails before and passes after, and the reasons.
 
@@ -166,42 +86,11 @@ def fix(
 
     from experepair.cli.display import display
     from experepair.cli.interruption import interruptible
-    from experepair.domain.roles import Role
     from experepair.session.repair import repair
 
-    by_role = {
-        Role.REPRODUCE: model_reproduce,
-        Role.JUDGE: model_judge,
-        Role.LOCALIZE: model_localize,
-        Role.PATCH: model_patch,
-        Role.REFINE: model_refine,
-        Role.VALIDATE: model_validate,
-        Role.REVIEW: model_review,
-        Role.SUMMARIZE: model_summarize,
-    }
-    settings: dict[str, Any] = {
-        "model": model,
-        "models": {role: name for role, name in by_role.items() if name},
-        "temperatures": _temperatures(temperature or []),
-        "base_url": base_url,
-        "sampling": sampling,
-        "price": price,
-        "max_cost": max_cost,
-        "max_tokens": max_tokens,
-        "sandbox": sandbox,
-        "python": python,
-        "rootfs": rootfs,
-        "image": image,
-        "image_workdir": image_workdir,
-        "setup": setup,
-        "setup_network": setup_network,
-        "build_products": build_products,
-        "preflight": preflight,
-        "test_command": test_command,
-        "no_recall": no_recall or None,
-        "no_learn": no_learn or None,
-        "recall": _recall(without or [], retriever, top_k),
-    }
+    settings["no_recall"] = no_recall or None
+    settings["no_learn"] = no_learn or None
+    settings["recall"] |= _without(without or [])
     console = Console(stderr=True)
     with interruptible(), display(console) as shown:
         result = repair(
@@ -258,28 +147,10 @@ def conclude(result: Result, console: Console) -> None:
         )
 
 
-def _recall(without: list[str], retriever: str | None, top_k: int | None) -> dict[str, Any]:
+def _without(given: list[str]) -> dict[str, bool]:
     from experepair.errors import UsageError
 
     known = ("demonstrations", "insights")
-    if wrong := [name for name in without if name not in known]:
+    if wrong := [name for name in given if name not in known]:
         raise UsageError(f"--without {wrong[0]!r} is neither demonstrations nor insights")
-    given: dict[str, Any] = {"retriever": retriever, "top_k": top_k}
-    return {name: value for name, value in given.items() if value is not None} | dict.fromkeys(without, False)
-
-
-def _temperatures(given: list[str]) -> dict[Any, float]:
-    from experepair.domain.roles import Role
-    from experepair.errors import UsageError
-
-    temperatures: dict[Role, float] = {}
-    for text in given:
-        name, _, value = text.rpartition("=")
-        try:
-            roles = [Role(name)] if name else list(Role)
-            temperatures.update(dict.fromkeys(roles, float(value)))
-        except ValueError as error:
-            raise UsageError(
-                f"--temperature {text!r} is neither T nor ROLE=T; roles are {', '.join(Role)}"
-            ) from error
-    return temperatures
+    return dict.fromkeys(given, False)

@@ -15,6 +15,7 @@ from experepair.memory.memory import Memory
 from experepair.session.issues import is_trusted, read_issue
 from experepair.session.opened import Job, opened
 from experepair.session.out import choose_out
+from experepair.session.profiles import DEFAULT
 from experepair.session.settings import Settings, load
 from experepair.steps import workflow
 from experepair.steps.result import Result, Status
@@ -36,6 +37,7 @@ def repair(
     replay: Model | None = None,
     memory: Memory | str | None = None,
     untrusted: bool = False,
+    profile: str = DEFAULT,
     observer: Callable[[Entry], None] | None = None,
     tell: Callable[[str], None] | None = None,
     **settings: Any,
@@ -56,6 +58,7 @@ def repair(
         memory: what is recalled and learned: a memory, its address, or "none"; None means that of the settings, which is
             a file in the user's data folder unless they say otherwise.
         untrusted: what is learned from this issue is not recalled until it is accepted.
+        profile: name of a set of settings, "default" or "paper"; `settings` go over it.
         observer: is called with every entry of the journal.
         tell: is called with what the user should know, as text.
         settings: fields of `Settings`, over the environment and the settings files.
@@ -72,7 +75,7 @@ def repair(
             "a patch to uncommitted changes can't be applied over them; commit them, or leave out --apply"
         )
     repository = Repository.open(Path(repo))
-    loaded = load(repository.root, settings)
+    loaded = load(repository.root, settings, profile)
     resolved = repository.resolve(commit)
     if not include_dirty:
         _refuse_dirty(repository, resolved)

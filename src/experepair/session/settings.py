@@ -18,9 +18,9 @@ from experepair.folders import config_folder
 from experepair.llm.config import ModelConfig, ModelsConfig, Price, RetryPolicy, Sampling
 from experepair.memory.config import LearnConfig, RecallConfig
 from experepair.memory.learn.worth import MiningConfig
-from experepair.session.profiles import DEFAULT, profile_settings
 from experepair.sandbox.open import Kind
 from experepair.sandbox.sandbox import Limits
+from experepair.session.profiles import DEFAULT, profile_settings
 from experepair.steps.config import RepairConfig
 from experepair.testing.runners.given import Given
 

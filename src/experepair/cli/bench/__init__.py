@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from experepair.cli.bench.eval import evaluate
+from experepair.cli.bench.run import run
 
 bench = typer.Typer(
     name="bench",
@@ -12,4 +13,5 @@ bench = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+bench.command("run")(run)
 bench.command("eval")(evaluate)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experepair.cli.bench.choice import ids
+
 if TYPE_CHECKING:
     from experepair.bench.dataset import Dataset
     from experepair.bench.evaluation.verdict import Judged
@@ -98,11 +100,6 @@ def evaluate(
     else:
         _show(rows, judged)
         say(f"results and logs: {out}")
-
-
-def ids(given: Sequence[str]) -> tuple[str, ...]:
-    """Ids from options that hold one or more, separated by commas."""
-    return tuple(name for text in given for name in text.replace(",", " ").split())
 
 
 def _kind(given: str) -> Kind:

@@ -1,0 +1,299 @@
+"""A campaign from outside: what `experepair bench run` calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from experepair.bench.campaign import plan
+from experepair.bench.campaign.arms import Arm
+from experepair.bench.campaign.progress import Progress
+from experepair.bench.campaign.start import fork, record
+from experepair.bench.campaign.state import (
+    START,
+    Campaign,
+    Folder,
+    Order,
+    Phase,
+    State,
+    read_outcome,
+    statements_digest,
+)
+from experepair.bench.campaign.submission import write_submissions
+from experepair.bench.campaign.work import Bench, Work, do
+from experepair.bench.dataset import Dataset, Selection, load
+from experepair.bench.engine import Engine, Pool
+from experepair.bench.environments import Environments
+from experepair.bench.instance import Instance
+from experepair.bench.mirrors import Mirrors
+from experepair.errors import JournalError, UsageError
+from experepair.folders import cache_folder
+from experepair.journal.reading import read_journal
+from experepair.llm.ledger import Ledger
+from experepair.llm.model import Model
+from experepair.llm.roles import check_affordable
+from experepair.session.out import JOURNAL
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a campaign is asked to be, and how it runs on this machine.
+
+    Attributes:
+        dataset: see `experepair.bench.dataset.load`.
+        out: folder of the campaign.
+        selection: which instances.
+        seeds: see `plan.choose_seeds`.
+        arms: of memory.
+        models: to be compared; empty means that of the settings.
+        repeats: of everything.
+        order: of the inference phase.
+        phases: which are run now.
+        profile: of settings.
+        settings: of each repair, as flags.
+        start: address of the memory that every variant begins with; "" means an empty one.
+        mirrors: folder of repositories.
+        environments: an environments file; None means SWE-bench's images, unless `settings` say where code runs.
+        at_once: repairs at the same time.
+        total_cost: cap on all of them in US dollars; None means none.
+        total_tokens: the same in tokens.
+        resume: go on with the campaign that is there.
+        retry_failed: try again what failed.
+    """
+
+    dataset: str
+    out: Path
+    selection: Selection = field(default_factory=Selection)
+    seeds: str = ""
+    arms: tuple[Arm, ...] = (Arm.FULL,)
+    models: tuple[str, ...] = ()
+    repeats: int = 1
+    order: Order = Order.ONLINE
+    phases: tuple[Phase, ...] = (Phase.INITIAL, Phase.INFERENCE)
+    profile: str = "default"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    start: str = ""
+    mirrors: Path | None = None
+    environments: Path | None = None
+    at_once: int = 1
+    total_cost: float | None = None
+    total_tokens: int | None = None
+    resume: bool = False
+    retry_failed: bool = False
+
+
+_PLACES = ("image", "rootfs", "python")
+"""Settings that say where code runs."""
+
+
+def run(
+    asked: Asked,
+    *,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] = lambda note: None,
+    replay: Callable[[Work], Model] | None = None,
+    engine: Callable[[Bench], Engine] | None = None,
+) -> Progress:
+    """Run a campaign, or go on with it: what is done is not done again, what was answered is not paid again.
+
+    Args:
+        asked: what and how.
+        progress: follows it; None means a new one.
+        tell: is called with what the user should know.
+        replay: makes what answers in the place of every model of a repair.
+        engine: where the repairs run; None means a pool in this process.
+
+    Returns:
+        How far it is; what failed is in it.
+
+    Raises:
+        UsageError: something given can't be used, or isn't what the campaign began with.
+        OutputError: the folder can't be written.
+    """
+    dataset = load(asked.dataset, asked.selection)
+    for refusal in dataset.refused:
+        tell(f"{refusal.id} is refused: {refusal.reason}")
+    folder = Folder(asked.out)
+    environments = _environments(asked)
+    progress = progress or Progress()
+    with folder.held():
+        campaign = _begun(asked, dataset, folder)
+        instances = {one.id: one for one in dataset.instances}
+        phases = _phases(asked, campaign, folder, instances)
+        works = [work for chains in phases.values() for chain in chains for work in chain]
+        bench = Bench(
+            Mirrors(cache_folder() / "clones", asked.mirrors),
+            environments,
+            _ledger(asked, folder),
+            progress.entry,
+            tell,
+            replay,
+        )
+        _check(works, bench, tell)
+        made = engine(bench) if engine else Pool(lambda work: do(work, bench), asked.at_once)
+        progress.begin(works, bench.ledger)
+        asyncio.run(_run(phases, campaign, folder, made, asked, progress))
+        write_submissions(campaign, folder)
+    return progress
+
+
+def _begun(asked: Asked, dataset: Dataset, folder: Folder) -> Campaign:
+    """The campaign in the folder, if it is the one that is asked for; else a new one."""
+    seeds, rest = plan.choose_seeds(asked.seeds, dataset.instances)
+    wanted = Campaign(
+        dataset=dataset.name,
+        instances=tuple(one.id for one in rest),
+        seeds=tuple(one.id for one in seeds),
+        statements=statements_digest(dataset.instances),
+        arms=asked.arms,
+        models=asked.models,
+        repeats=asked.repeats,
+        order=asked.order,
+        profile=asked.profile,
+        settings=_recorded(asked.settings),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    if not folder.exists:
+        if asked.resume:
+            raise UsageError(
+                f"there is no campaign in {str(folder.root)!r} to resume; leave --resume out to begin"
+            )
+        begun = wanted.model_copy(update={"start": record(asked.start, folder.root / START)})
+        folder.begin(begun)
+        return begun
+    if not asked.resume:
+        raise UsageError(
+            f"{str(folder.root)!r} holds a campaign; --resume goes on with it, or give another --out"
+        )
+    campaign = folder.campaign()
+    same = {"created", "start", "dataset"}
+    other = [
+        name
+        for name in Campaign.model_fields
+        if name not in same and getattr(campaign, name) != getattr(wanted, name)
+    ]
+    if other:
+        raise UsageError(
+            f"the campaign in {str(folder.root)!r} began with other {', '.join(other)}; "
+            "give the same again, or another --out"
+        )
+    return campaign
+
+
+def _recorded(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from JSON."""
+    from pydantic_core import to_jsonable_python
+
+    given = {name: value for name, value in settings.items() if value not in (None, {})}
+    recorded: dict[str, Any] = to_jsonable_python(given)
+    return recorded
+
+
+def _phases(
+    asked: Asked, campaign: Campaign, folder: Folder, instances: Mapping[str, Instance]
+) -> dict[Phase, list[plan.Chain]]:
+    made = {Phase.INITIAL: plan.initial, Phase.INFERENCE: plan.inference}
+    return {phase: list(made[phase](campaign, folder, instances)) for phase in Phase if phase in asked.phases}
+
+
+async def _run(
+    phases: Mapping[Phase, Sequence[plan.Chain]],
+    campaign: Campaign,
+    folder: Folder,
+    engine: Engine,
+    asked: Asked,
+    progress: Progress,
+) -> None:
+    for phase, chains in phases.items():
+        if phase is Phase.INITIAL:
+            _fork_seeds(campaign, folder)
+        else:
+            _fork_variants(campaign, folder)
+        async with asyncio.TaskGroup() as group:
+            for chain in chains:
+                group.create_task(_follow(chain, engine, asked, progress))
+        if progress.stopped:
+            return
+
+
+async def _follow(chain: plan.Chain, engine: Engine, asked: Asked, progress: Progress) -> None:
+    for work in chain:
+        before = read_outcome(work.out)
+        if before is not None and not (before.state is State.FAILED and asked.retry_failed):
+            progress.ended(work, before)
+            continue
+        if progress.stopped:
+            return
+        progress.ended(work, await engine.repair(work))
+
+
+def _fork_seeds(campaign: Campaign, folder: Folder) -> None:
+    start = folder.root / START if campaign.start else None
+    for model in campaign.models or ("",):
+        fork(start, campaign.start, folder.line(Phase.INITIAL, plan.line_of(model)))
+
+
+def _fork_variants(campaign: Campaign, folder: Folder) -> None:
+    """Every variant begins with what the seeds taught, or with the start state when there are none."""
+    for variant in campaign.variants:
+        if variant.arm is Arm.NO_MEMORY:
+            continue
+        start, wanted = (folder.root / START, campaign.start) if campaign.start else (None, "")
+        if campaign.seeds:
+            start, wanted = _taught(folder.line(Phase.INITIAL, plan.line_of_variant(variant)))
+        fork(start, wanted, folder.line(Phase.INFERENCE, variant.name))
+
+
+def _taught(home: Path) -> tuple[Path, str]:
+    """The memory at the end of the initial phase, recorded once.
+
+    Raises:
+        UsageError: a seed isn't done.
+    """
+    from experepair.bench.campaign.state import MEMORY, digest
+
+    path = home / START
+    if not path.exists():
+        if not (home / MEMORY).exists():
+            raise UsageError(f"the seeds in {str(home)!r} are not repaired yet; run the initial phase first")
+        record(str(home / MEMORY), path)
+    return path, digest(path.read_bytes())
+
+
+def _environments(asked: Asked) -> Environments | None:
+    if asked.environments is not None:
+        return Environments.read(asked.environments)
+    return None if any(asked.settings.get(name) for name in _PLACES) else Environments.images()
+
+
+def _ledger(asked: Asked, folder: Folder) -> Ledger:
+    """The cap on the campaign, less what its journals say was spent."""
+    ledger = Ledger(asked.total_cost, asked.total_tokens)
+    for path in sorted(folder.root.glob(f"*/*/runs/*/{JOURNAL}")):
+        try:
+            ledger.restore(read_journal(path))
+        except JournalError:
+            continue  # that run says so itself when it is resumed
+    return ledger
+
+
+def _check(works: Iterable[Work], bench: Bench, tell: Callable[[str], None]) -> None:
+    """Refuse before anything is paid what would fail for every issue."""
+    warned: set[str] = set()
+    seen: set[str] = set()
+    for work in works:
+        settings = bench.settings(work)
+        if bench.replay is not None or f"{work.phase}{work.line}" in seen:
+            continue
+        seen.add(f"{work.phase}{work.line}")
+        config = settings.models_config().model_copy(
+            update={"max_cost_usd": bench.ledger.max_cost_usd or settings.max_cost}
+        )
+        for warning in check_affordable(config):
+            if warning not in warned:
+                warned.add(warning)
+                tell(warning)
