@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from experepair.domain.issue import Issue
 from experepair.domain.memory import Demonstration, Failure, Insight, Origin
 from experepair.domain.roles import Agent
 
@@ -73,9 +74,11 @@ class ListedStore:
         """By id."""
         return {name: self.kept[name] for name in ids if name in self.kept}
 
-    def present(self, scope: str, agent: Agent) -> tuple[Insight, ...]:
-        """The same for both agents."""
-        del agent
+    def present(
+        self, scope: str, agent: Agent, counts: Callable[[Issue], bool] | None = None
+    ) -> tuple[Insight, ...]:
+        """The same for both agents and all issues."""
+        del agent, counts
         return self.lessons if scope == SCOPE else ()
 
 

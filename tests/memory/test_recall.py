@@ -1,14 +1,20 @@
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from experepair.domain.issue import Issue
-from experepair.domain.memory import Demonstration, Failure, Insight, Origin, Query
+from experepair.domain.memory import Demonstration, Failure, Insight, Operation, Origin, Query
 from experepair.domain.roles import Agent
 from experepair.memory.config import RecallConfig
 from experepair.memory.eligibility import Bounds
+from experepair.memory.lesson import Lesson
 from experepair.memory.recall import Recaller
+from experepair.memory.store import Store
+from lessons import SCOPE as LESSONS
+from lessons import add, edit, remove, run_lesson
 from listed_store import SCOPE, ListedStore, demonstration
 
 FILLER = [
@@ -128,6 +134,32 @@ def test_in_a_bench_only_earlier_issues_are_recalled(tmp_path: Path) -> None:
     assert names(recaller(tmp_path, store, bounds).recall(query("Crash in union")).demonstrations) == [
         "early"
     ]
+
+
+def test_in_a_bench_insights_are_those_that_earlier_and_other_issues_make(tmp_path: Path) -> None:
+    day = datetime(2019, 7, 1, tzinfo=UTC)
+
+    def lesson(
+        name: str, operations: Mapping[Agent, Sequence[Operation]], days: int, text: str = ""
+    ) -> Lesson:
+        made = run_lesson(name, operations=operations)
+        issue = replace(made.issue, created_at=day + timedelta(days), text=text or made.issue.text)
+        return replace(made, issue=issue)
+
+    twin = "Calling union() on two empty slices of a QuerySet crashes with an IndexError"
+    with Store.open(str(tmp_path / "memory.db")) as store:
+        store.learn(lesson("early", add("As it was.", "Removed later."), days=-2))
+        first, second = store.present(LESSONS, Agent.PATCH)
+        store.learn(lesson("late", {Agent.PATCH: [edit(first, "As it became."), remove(second)]}, days=0))
+        store.learn(lesson("twin", add("Of the same."), days=-1, text=f"{twin}."))
+
+        def texts(bounds: Bounds) -> list[str]:
+            recaller = Recaller(store, LESSONS, bounds, RecallConfig(), tmp_path)
+            return [one.text for one in recaller.recall(query(twin)).insights]
+
+        assert texts(Bounds()) == ["As it became.", "Of the same."]
+        assert texts(Bounds(before=day)) == ["As it was.", "Removed later.", "Of the same."]
+        assert texts(Bounds(before=day, bar_near_duplicates=True)) == ["As it was.", "Removed later."]
 
 
 @pytest.mark.parametrize(("barred", "expected"), [(True, []), (False, ["twin"])])

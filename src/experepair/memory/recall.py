@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from experepair.domain.issue import Issue
 from experepair.domain.memory import Demonstration, Insight, Origin, PastRepair, Query, Recalled
 from experepair.domain.roles import Agent
 from experepair.memory.config import RecallConfig, RetrieverKind
-from experepair.memory.eligibility import Bounds
+from experepair.memory.eligibility import Bounds, Shingles
 from experepair.memory.retrieve.bm25 import Bm25
 from experepair.memory.retrieve.embedder import Embedder, OpenAIEmbedder
 from experepair.memory.retrieve.embedding import Embedding
@@ -37,8 +37,10 @@ class RecallStore(Changes, Protocol):
         """Names this store, and no copy of its schema elsewhere."""
         ...
 
-    def present(self, scope: str, agent: Agent) -> tuple[Insight, ...]:
-        """All present insights, numbered."""
+    def present(
+        self, scope: str, agent: Agent, counts: Callable[[Issue], bool] | None = None
+    ) -> tuple[Insight, ...]:
+        """All present insights, numbered; those that the lessons of some issues alone make."""
         ...
 
     def demonstrations(self, ids: Sequence[str]) -> Mapping[str, Stored]:
@@ -78,7 +80,7 @@ class Recaller:
     def recall(self, query: Query) -> Recalled:
         """All insights of the agent, the demonstrations nearest to the query, and how they were found."""
         config = self._config
-        insights = self._store.present(self._scope, query.agent) if config.insights else ()
+        insights = self.insights(query.agent, query.issue) if config.insights else ()
         if not config.demonstrations or not config.top_k:
             return Recalled(insights)
         retriever = self._retriever(query.agent)
@@ -90,6 +92,24 @@ class Recaller:
         if notes := [*retriever.notes]:
             audit["notes"] = notes
         return Recalled(insights, selection.taken, size, audit)
+
+    def insights(self, agent: Agent, issue: str = "") -> tuple[Insight, ...]:
+        """All present insights; in a bench those that lessons of earlier issues alone make, near-duplicates left out.
+
+        Args:
+            agent: whose insights.
+            issue: text that is repaired, of which near-duplicates are looked for.
+        """
+        bounds = self._bounds
+        if bounds.before is None and not bounds.bar_near_duplicates:
+            return self._store.present(self._scope, agent)
+        shingles = Shingles(issue if bounds.bar_near_duplicates else "")
+
+        def counts(known: Issue) -> bool:
+            refused = bounds.refusal(known.id, Origin.VALIDATED, "", known.created_at)
+            return not refused and shingles.similarity(known.text) < self._config.near_duplicate
+
+        return self._store.present(self._scope, agent, counts)
 
     def past_repairs(self, issue: Issue) -> tuple[PastRepair, ...]:
         """Repairs and human fixes of issues like this one, most similar first, for localization.

@@ -67,7 +67,7 @@ class RepositoryMemory:
 
     async def insights(self, agent: Agent) -> tuple[Insight, ...]:
         """All present insights of an agent, as the summarizer sees them. Never writes."""
-        return await asyncio.to_thread(self._store.present, self._scope, agent)
+        return await asyncio.to_thread(self._recaller.insights, agent)
 
     async def learn(
         self, trajectory: Trajectory, operations: Mapping[Agent, tuple[Operation, ...]]

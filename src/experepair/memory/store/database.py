@@ -195,7 +195,11 @@ def masked(url: sa.URL) -> str:
     if url.get_backend_name() == "sqlite":
         return f"sqlite:///{url.database}"
     hidden = {key: "***" for key in url.query if key in ("password", "sslpassword", "passfile")}
-    return url.set(drivername=url.get_backend_name()).update_query_dict(hidden).render_as_string(hide_password=True)
+    return (
+        url.set(drivername=url.get_backend_name())
+        .update_query_dict(hidden)
+        .render_as_string(hide_password=True)
+    )
 
 
 def _file(path: str) -> sa.URL:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
+from experepair.domain.issue import Issue
 from experepair.domain.memory import Demonstration, Insight
 from experepair.domain.roles import Agent
 from experepair.memory.store import schema, slots
-from experepair.memory.store.coding import demonstration_of
-from experepair.memory.store.events import chunks, scope_id
+from experepair.memory.store.coding import demonstration_of, issue_of
+from experepair.memory.store.events import Kind, chunks, scope_id
 from experepair.memory.store.records import Change, InsightRecord, Mark, Stored, Usage, Verdict
 
 _D, _E, _L, _S = schema.demonstration, schema.event, schema.lesson, schema.scope
@@ -87,11 +88,27 @@ def head(connection: sa.Connection, scope: str, agent: Agent) -> int:
     return connection.scalar(newest) or 0
 
 
-def present(connection: sa.Connection, scope: str, agent: Agent) -> tuple[Insight, ...]:
-    """The insights of an agent, numbered from 1."""
+def present(
+    connection: sa.Connection, scope: str, agent: Agent, counts: Callable[[Issue], bool] | None = None
+) -> tuple[Insight, ...]:
+    """The insights of an agent, numbered from 1; those that some lessons alone make, told by their issues."""
     number = scope_id(connection, scope)
-    found = () if number is None else slots.present(connection, number, agent)
+    if number is None:
+        return ()
+    if counts is None:
+        found = slots.present(connection, number, agent)
+    else:
+        insights = slots.rebuilt(connection, number, _barred(connection, number, scope, counts))
+        found = tuple(slot for slot in insights.present() if slot.agent is agent)
     return tuple(Insight(slot.id, place, slot.text, slot.revision) for place, slot in enumerate(found, 1))
+
+
+def _barred(connection: sa.Connection, number: int, scope: str, counts: Callable[[Issue], bool]) -> set[int]:
+    """Lessons about insights whose issues don't count."""
+    about = (Kind.OPERATION.value, Kind.USED.value)
+    lessons = sa.select(_E.c.lesson).where(_E.c.scope == number, _E.c.kind.in_(about)).distinct()
+    rows = connection.execute(sa.select(_E.c.id, _E.c.body).where(_E.c.id.in_(lessons)))
+    return {row.id for row in rows if not counts(issue_of(row.body, scope))}
 
 
 def insights(connection: sa.Connection, scope: str, agent: Agent) -> tuple[InsightRecord, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,8 +48,14 @@ def write(
     return tuple(words)
 
 
-def rebuilt(connection: sa.Connection, scope: int) -> Insights:
-    """The insights of a repository as its events make them."""
+def rebuilt(connection: sa.Connection, scope: int, without: Collection[int] = ()) -> Insights:
+    """The insights of a repository as its events make them.
+
+    Args:
+        connection: to the database.
+        scope: number of the repository.
+        without: numbers of lessons that don't count.
+    """
     kinds = [kind.value for kind in (Kind.OPERATION, Kind.USED, *_ABOUT)]
     event = schema.event
     rows = connection.execute(
@@ -62,7 +68,7 @@ def rebuilt(connection: sa.Connection, scope: int) -> Insights:
     for chunk in chunks(numbers):
         lessons = sa.select(schema.lesson.c.id, schema.lesson.c.key).where(schema.lesson.c.id.in_(chunk))
         keys |= {row.id: row.key for row in connection.execute(lessons)}
-    return replayed(rows, keys)
+    return replayed([row for row in rows if row.lesson not in without], keys)
 
 
 _ABOUT = (Kind.ACCEPTED, Kind.FORGOTTEN, Kind.ERASED, Kind.REVERTED)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
 from typing import Any
 
+from experepair.domain.issue import Issue
 from experepair.domain.memory import Insight
 from experepair.domain.roles import Agent
 from experepair.memory.config import LearnConfig
@@ -138,10 +139,18 @@ class Store:
         with self._database.read() as connection:
             return reading.head(connection, scope, agent)
 
-    def present(self, scope: str, agent: Agent) -> tuple[Insight, ...]:
-        """All insights of an agent, numbered from 1, as prompts show them."""
-        with self._database.read() as connection:
-            return reading.present(connection, scope, agent)
+    def present(
+        self, scope: str, agent: Agent, counts: Callable[[Issue], bool] | None = None
+    ) -> tuple[Insight, ...]:
+        """All insights of an agent, numbered from 1, as prompts show them.
+
+        Args:
+            scope: the repository.
+            agent: whose insights.
+            counts: which lessons count, by their issues: the insights are those that these alone make. None means all.
+        """
+        with self._database.read(snapshot=True) as connection:
+            return reading.present(connection, scope, agent, counts)
 
     def insights(self, scope: str, agent: Agent) -> tuple[InsightRecord, ...]:
         """The same with their record; slower when they were used often."""
