@@ -236,6 +236,20 @@ def test_a_set_up_runs_once_and_what_it_changes_stays_in_the_tree_only(home: Pat
     assert seen(repo, look, python=BASE, setup=command + " ; true")[1][0].stdout != one.stdout
 
 
+def test_repairs_at_once_share_one_set_up(home: Path) -> None:
+    repo = make_repository(home / "repo", SRC)
+    settings = Settings(python=BASE, setup="sleep 0.5; od -An -N4 -tu4 /dev/urandom >made")
+    look = ((Command(("cat", "made")), {}),)
+
+    async def at_once() -> list[str]:
+        async with asyncio.timeout(30):
+            seen = await asyncio.gather(*(_seen(repo, settings, look) for _ in range(2)))
+        return [done.stdout for _, (done,), _ in seen]
+
+    one, other = asyncio.run(at_once())
+    assert one == other != ""
+
+
 def test_a_set_up_can_make_the_environment_that_is_then_used(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

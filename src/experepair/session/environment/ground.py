@@ -128,7 +128,7 @@ async def _with_setup(
 ) -> tuple[Path, list[str]]:
     log = folder / "setup.log"
     archive = folder / "setup.tar.gz"
-    with only_one(folder):
+    async with only_one(folder):
         if not archive.is_file():
             async with opening(tree=tree, interpreter=interpreter, network=settings.setup_network) as sandbox:
                 done = await set_up(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import stat
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from fcntl import LOCK_EX, flock
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from experepair.errors import OutputError
+
+_TURN_S = 0.05
+"""Between two tries to get a lock, in seconds."""
 
 Lay = Callable[[Path], None]
 """Changes a linked copy of the checkout; files that are there must be replaced, never written to."""
@@ -28,7 +32,7 @@ def layered(tree: Path, folder: Path, lay: Lay) -> Path:
     """
     home = folder / "tree"
     try:
-        with only_one(folder):
+        with _only_one(folder):
             if not home.is_dir():
                 _make(tree, home, lay)
     except OSError as error:
@@ -37,12 +41,28 @@ def layered(tree: Path, folder: Path, lay: Lay) -> Path:
 
 
 @contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Makes the folder, and holds it against other processes."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as held:
+def _only_one(folder: Path) -> Iterator[None]:
+    with _lock(folder) as held:
         flock(held, LOCK_EX)
         yield
+
+
+@asynccontextmanager
+async def only_one(folder: Path) -> AsyncIterator[None]:
+    """Makes the folder, and holds it against other processes, and other tasks of this one, which go on meanwhile."""
+    with _lock(folder) as held:
+        while True:
+            try:
+                flock(held, LOCK_EX | LOCK_NB)
+                break
+            except BlockingIOError:
+                await asyncio.sleep(_TURN_S)
+        yield
+
+
+def _lock(folder: Path) -> IO[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return (folder / "lock").open("a")
 
 
 def _make(tree: Path, home: Path, lay: Lay) -> None:
