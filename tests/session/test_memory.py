@@ -107,7 +107,7 @@ def test_the_second_issue_is_given_what_the_first_taught_and_says_so(
     assert "This issue is similar to" in report
     assert Result.model_validate_json((tmp_path / "2" / "result.json").read_text()).memory == second.memory
     with Store.open(str(tmp_path / "memory.db")) as store:
-        (known,) = store.insights(str(repo), Agent.PATCH)
+        (known,) = store.insights(Repository.open(repo).scope, Agent.PATCH)
     assert (known.usage.recalled, known.usage.named) == (1, 1)
     assert run_name(str(tmp_path / "2")) == run_name(second.run_id) == second.run_id
     evidence = localize(repo, SIMILAR, memory=str(tmp_path / "memory.db")).ranking.files[0].evidence
@@ -144,12 +144,12 @@ def test_what_an_unknown_author_teaches_is_recalled_only_once_it_is_accepted(
     assert result.memory.learned.quarantined
     assert "experepair memory accept" in (tmp_path / "1" / "report.md").read_text()
     with Store.open(str(tmp_path / "memory.db")) as store:
-        memory = RepositoryMemory(store, str(repo), Bounds(), RecallConfig())
+        memory = RepositoryMemory(store, Repository.open(repo).scope, Bounds(), RecallConfig())
         query = Query(Agent.PATCH, "another", SIMILAR)
         before = asyncio.run(memory.recall(query))
         assert (before.insights, before.demonstrations) == ((), ())
         assert {one.state for one in store.listing(Filter()).entries} == {State.QUARANTINED}
-        store.accept(str(repo), [result.run_id])
+        store.accept(Repository.open(repo).scope, [result.run_id])
         after = asyncio.run(memory.recall(query))
     assert [one.text for one in after.insights] == [INSIGHT]
     assert [one.trusted for one in after.demonstrations] == [False]
@@ -193,7 +193,7 @@ def test_a_run_that_dies_while_it_learns_learns_once_and_pays_once_when_it_is_re
     assert third.memory.learned == result.memory.learned
     with Store.open(str(tmp_path / "memory.db")) as store:
         assert len(store.lessons()) == 1
-        assert len(store.present(str(repo), Agent.PATCH)) == 1
+        assert len(store.present(Repository.open(repo).scope, Agent.PATCH)) == 1
 
 
 def test_a_resumed_run_is_given_the_same_memories_again_whatever_was_learned_meanwhile(
@@ -213,7 +213,7 @@ def test_a_resumed_run_is_given_the_same_memories_again_whatever_was_learned_mea
     with pytest.raises(SystemExit):
         run(repo, tmp_path / "2", Dying(), SIMILAR)
     with Store.open(str(tmp_path / "memory.db")) as store:
-        store.revert(str(repo), first.run_id)
+        store.revert(Repository.open(repo).scope, first.run_id)
     again = toy.model()
     result = run(repo, tmp_path / "2", again, SIMILAR, resume=True)
     assert result.status is Status.REPAIRED
@@ -252,7 +252,9 @@ def test_malformed_operations_are_in_the_journal_with_their_reason_and_the_other
     assert len(learned["operations"]) == 1
     assert "no insight '3'" in learned["dropped"][0]
     with Store.open(str(tmp_path / "memory.db")) as store:
-        assert [one.text for one in store.present(str(repo), Agent.PATCH)] == ["Keep it small."]
+        assert [one.text for one in store.present(Repository.open(repo).scope, Agent.PATCH)] == [
+            "Keep it small."
+        ]
 
 
 def test_the_summarizer_sees_a_failed_repair_marked_as_such(repo: Path, tmp_path: Path) -> None:
@@ -266,7 +268,7 @@ def test_the_summarizer_sees_a_failed_repair_marked_as_such(repo: Path, tmp_path
     with Store.open(str(tmp_path / "memory.db")) as store:
         kept = [one.demonstration.agent for one in store.listing(Filter()).entries]
         assert kept == [Agent.TEST]  # the script is kept although no patch passed
-        assert len(store.present(str(repo), Agent.PATCH)) == 1
+        assert len(store.present(Repository.open(repo).scope, Agent.PATCH)) == 1
 
 
 def test_a_repair_that_was_cut_short_teaches_nothing_since_it_may_be_resumed(

@@ -45,7 +45,9 @@ def test_a_bare_repository_and_a_linked_work_tree_open_and_resolve_alike(repo: P
     )
     assert plain.resolve("HEAD") == bare.resolve("main") == linked.resolve("HEAD")
     assert (plain.bare, bare.bare, linked.bare) == (False, True, False)
-    assert linked.scope == plain.scope == str(repo)
+    assert linked.scope == plain.scope != bare.scope
+    assert plain.scope.startswith("local:")
+    assert str(repo) not in plain.scope
 
 
 @pytest.mark.parametrize("rev", ["nothing", "", "--help", "HEAD^{tree}", "main\n", "-", "\0"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -22,7 +23,8 @@ class Repository:
     Attributes:
         root: top of its work tree, or the git folder of a bare repository.
         bare: whether there is no work tree.
-        scope: what memory is kept under: the remote as host/owner/name without credentials, else the path.
+        scope: what memory is kept under: the remote as host/owner/name without credentials, else the folder's name
+            and a digest of its path, which itself goes into no memory.
         git: runs git in `root`.
     """
 
@@ -130,7 +132,8 @@ def _scope(git: Git, root: Path) -> str:
             return scope
     # a linked work tree shares the memory of the repository that it belongs to
     common = Path(root, git.line("rev-parse", "--git-common-dir")).resolve()
-    return str(common.parent if common.name == ".git" else common)
+    folder = common.parent if common.name == ".git" else common
+    return f"local:{folder.name}-{sha256(os.fsencode(folder)).hexdigest()[:12]}"
 
 
 def _not_a_repository(path: Path, said: str) -> str:

@@ -18,6 +18,7 @@ from experepair.memory.store import Change, State
 from experepair.memory.store.store import Store
 from experepair.session.learning import learn_history, learn_patch, learn_run
 from experepair.session.repair import repair
+from experepair.workspace.repository import Repository
 
 ISSUE = "The colour is wrong\n\nIt should be green."
 PATCH = """From: A <a@example.org>
@@ -64,7 +65,7 @@ def commit(repo: Path, message: str, colour: str) -> None:
 
 def kept(url: str, repo: Path, agent: Agent = Agent.PATCH) -> list[Change]:
     with Store.open(url) as store:
-        return store.changes(str(repo), agent, 0, 1000)
+        return store.changes(Repository.open(repo).scope, agent, 0, 1000)
 
 
 def learn(*arguments: str) -> str:
@@ -124,7 +125,9 @@ def test_insights_that_memory_could_not_be_told_are_learned_with_the_run(
     texts = []
     for each in (url, later):
         with Store.open(each) as store:
-            texts.append([[one.text for one in store.present(str(repo), agent)] for agent in Agent])
+            texts.append(
+                [[one.text for one in store.present(Repository.open(repo).scope, agent)] for agent in Agent]
+            )
     assert (
         texts[0] == texts[1] == [["Try empty inputs first."], ["Guard a division where its divisor is made."]]
     )
@@ -197,7 +200,7 @@ def test_the_command_says_what_it_learned_for_people_and_for_programs(
     assert learn(str(repo), "--memory", url).startswith("learned 1 new past commit (memory of ")
     assert learn(str(repo), "--memory", url).startswith("nothing new")
     told = json.loads(learn(str(repo), "--memory", url, "--json"))
-    assert (told["new"], told["repository"]) == (0, str(repo))
+    assert (told["new"], told["repository"]) == (0, Repository.open(repo).scope)
     (tmp_path / "fix.patch").write_text(PATCH)
     fix = ("--patch", str(tmp_path / "fix.patch"), "--issue", ISSUE, "--memory", url)
     assert "memory accept" in learn(str(repo), *fix, "--untrusted")

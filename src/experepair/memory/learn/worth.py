@@ -19,14 +19,14 @@ _BOT = re.compile(
 _REVERT = re.compile(r"^(?:\[[^\]]*\] *)?(?:re)?(?:revert(?:ed|s|ing)?|back(?:ed)? ?out)\b", re.I)
 _REVERTED = re.compile(r"\bThis reverts (?:commits? )?([0-9a-f]{7,64})\b")
 _RELEASE = re.compile(
-    r"^(?:\[[^\]]*\] *)?(?:(?:bump(?:ed|s|ing)?|updat(?:ed?|es|ing)|set|increas(?:ed?|es|ing)|advanc(?:ed?|es|ing))\b.{0,40}"
-    r"\b(?:versions?\b|to v?\d+\.)|(?:post[- ]?|pre[- ]?|prepar\w+ .{0,20})?releas(?:e|ed|ing)\b.{0,20}\bv?\d+\.\d"
+    r"^(?:\[[^\]]*\] *)?(?:(?:bump(?:ed|s|ing)?|update[ds]?|updating|set|increase[ds]?|increasing|advance[ds]?|advancing)\b.{0,40}"
+    r"\b(?:versions?\b|to v?\d+\.)|(?:post[- ]?|pre[- ]?|prepar\w+ .{0,20})?(?:released?|releasing)\b.{0,20}\bv?\d+\.\d"
     r"|(?:version|v) ?\d+\.\d[\w.]*$|post-release|back to dev)",
     re.I,
 )  # fmt: skip
 _FIX = re.compile(
     r"\b(?:fix(?:e[sd]|ing)?|bugs?|resolve[sd]?|close[sd]?|crash\w*|regress\w*|correct(?:s|ed)?|prevent(?:s|ed)?"
-    r"|repair(?:s|ed)?|handle[sd]?|wrong(?:ly)?|broken|fail(?:s|ed|ure)?)\b|#\d+",
+    r"|repair(?:s|ed)?|handle[sd]?|wrong(?:ly)?|broken|fail(?:s|ed)?|failure)\b|#\d+",
     re.I,
 )  # fmt: skip
 _TRAILER = re.compile(
