@@ -20,7 +20,7 @@ from experepair.sandbox import proof
 from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.open import Kind, open_sandbox
 from experepair.sandbox.probe import probe
-from experepair.sandbox.remedy import remedy
+from experepair.sandbox.remedy import APPARMOR_PROFILE, overlay_remedy, remedy
 
 BWRAP = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -91,6 +91,23 @@ def test_what_the_kernel_refuses_has_its_remedy(tmp_path: Path) -> None:
         assert "unprivileged_userns_clone=1" in advice()
         (tmp_path / "user/max_user_namespaces").write_text("0\n")
     assert ("max_user_namespaces" if shutil.which("bwrap") else "install") in advice()
+
+
+def test_where_apparmor_leaves_only_a_copied_tree_its_profile_helps(tmp_path: Path) -> None:
+    assert overlay_remedy(sysctl=tmp_path) == ""
+    (tmp_path / "kernel").mkdir()
+    (tmp_path / "kernel/apparmor_restrict_unprivileged_userns").write_text("1\n")
+    assert APPARMOR_PROFILE in overlay_remedy(sysctl=tmp_path)
+
+
+@BWRAP
+def test_the_report_of_a_copied_tree_brings_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experepair.sandbox.bwrap_command._OVERLAY_OPTIONS", "no-such-option")
+    monkeypatch.setattr("experepair.sandbox.probe.overlay_remedy", lambda: "a profile")
+    report = probe()[0]
+    assert report.works
+    assert report.isolation is not None
+    assert (report.isolation.tree, report.remedy) == ("copied tree", "a profile")
 
 
 def opened(kind: str, tree: Path, image: ImageChoice | None = None) -> tuple[str, str]:

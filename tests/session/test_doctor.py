@@ -11,7 +11,11 @@ import pytest
 
 import toy
 from experepair.llm.stub import Answer, StubProvider
+from experepair.sandbox.open import Kind
+from experepair.sandbox.probe import BackendReport, Proof
+from experepair.sandbox.sandbox import Isolation
 from experepair.session.doctor import Finding, State
+from experepair.session.doctor.machine import sandboxes
 from experepair.session.doctor.model import models
 from experepair.session.doctor.repository import repository
 from experepair.session.settings import load
@@ -85,3 +89,56 @@ def test_what_was_not_tried_is_said() -> None:
         State.BAD,
         "not tried: no model can be asked",
     )
+
+
+LACKING = (
+    BackendReport("bubblewrap", works=False, reason="refused", remedy="install it"),
+    BackendReport("docker", works=False, reason="is not installed"),
+    BackendReport("podman", works=False, reason="is not installed"),
+)
+WORKING = tuple(
+    BackendReport(
+        each.backend,
+        works=True,
+        proofs=(Proof("network cut", kept=True),),
+        isolation=Isolation(each.backend, "overlay", memory="cgroup v2"),
+    )
+    for each in LACKING
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "working", "bad"),
+    [
+        (Kind.AUTO, False, (), ["bubblewrap"]),
+        (Kind.AUTO, False, ("docker", "podman"), ["bubblewrap"]),
+        (Kind.AUTO, False, ("bubblewrap",), []),
+        (Kind.AUTO, True, ("bubblewrap",), ["docker", "podman"]),
+        (Kind.AUTO, True, ("podman",), []),
+        (Kind.PODMAN, True, ("bubblewrap", "docker"), ["podman"]),
+        (Kind.BUBBLEWRAP, False, ("docker",), ["bubblewrap"]),
+        (Kind.NONE, False, (), []),
+    ],
+)
+def test_only_a_sandbox_that_a_repair_would_take_is_bad_when_it_lacks(
+    kind: Kind, image: bool, working: tuple[str, ...], bad: list[str]
+) -> None:
+    reports = [well if well.backend in working else ill for ill, well in zip(LACKING, WORKING, strict=True)]
+    findings, works = sandboxes(reports, kind, image=image)
+    assert [one.what for one in findings if one.state is State.BAD] == [f"sandbox: {name}" for name in bad]
+    assert works is not bool(bad)
+
+
+def test_what_holds_the_memory_and_what_helps_to_a_better_copy_is_said() -> None:
+    copied = BackendReport(
+        "bubblewrap",
+        works=True,
+        proofs=(Proof("network cut", kept=True),),
+        isolation=Isolation("bubblewrap", "copied tree", ("no overlay: refused",), memory="watchdog"),
+        remedy="give it a profile",
+    )
+    (finding,), works = sandboxes([copied], Kind.AUTO, image=False)
+    assert works
+    assert (finding.state, finding.remedy) == (State.NOTE, "give it a profile")
+    assert "copied tree; memory by watchdog" in finding.found
+    assert "no overlay: refused" in finding.found

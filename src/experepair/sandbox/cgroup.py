@@ -78,7 +78,14 @@ class Group:
     @property
     def prefix(self) -> list[str]:
         """What a command line begins with, so that its process is in the group from its start."""
-        return ["sh", "-c", _ENTER, "sh", *(str(folder / "cgroup.procs") for folder in self._folders), "--"]
+        return [
+            "/bin/sh",
+            "-c",
+            _ENTER,
+            "sh",
+            *(str(folder / "cgroup.procs") for folder in self._folders),
+            "--",
+        ]
 
     def killed(self) -> int:
         """How many processes the limit on memory has ended."""
@@ -143,7 +150,12 @@ def find_parents(
         except OSError:
             continue
         try:
-            if subprocess.run([*group.prefix, "true"], capture_output=True, check=False).returncode == 0:
+            if (
+                subprocess.run(
+                    [*group.prefix, "/bin/sh", "-c", ":"], capture_output=True, check=False
+                ).returncode
+                == 0
+            ):
                 return parents
         finally:
             group.remove_empty()

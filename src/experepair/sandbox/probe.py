@@ -19,12 +19,13 @@ from experepair.domain.command import Command, Ended
 from experepair.errors import ExpeRepairError, SandboxUnavailable
 from experepair.sandbox import proof
 from experepair.sandbox.bubblewrap import BubblewrapSandbox
+from experepair.sandbox.bwrap_command import Copy
 from experepair.sandbox.container import ContainerSandbox
 from experepair.sandbox.engine import ENGINES, find_engine
 from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import Interpreter, find_interpreter
 from experepair.sandbox.opened import OpenedSandbox
-from experepair.sandbox.remedy import remedy
+from experepair.sandbox.remedy import overlay_remedy, remedy
 from experepair.sandbox.sandbox import Isolation, Limits
 
 _HOGS = """
@@ -68,7 +69,7 @@ class BackendReport:
         proofs: promise by promise; empty when it doesn't start.
         isolation: how it works, if it does.
         reason: why it doesn't work.
-        remedy: what helps.
+        remedy: what helps; of one that works, to get the better copy of the tree.
     """
 
     backend: str
@@ -135,7 +136,11 @@ async def _proved(backend: str, opening: OpenedSandbox, folder: Path) -> Backend
         isolation = sandbox.isolation
     broken = [f"{each.promise}: {each.detail}" for each in proofs if not each.kept]
     works = all(each.kept or each.promise in _NOT_DECISIVE for each in proofs)
-    helps = remedy("; ".join(broken)) if broken and backend == "bubblewrap" else ""
+    helps = ""
+    if backend == "bubblewrap" and broken:
+        helps = remedy("; ".join(broken))
+    elif backend == "bubblewrap" and isolation.tree == Copy.COPIED:
+        helps = overlay_remedy()
     return BackendReport(backend, works, tuple(proofs), isolation, "; ".join(broken), helps)
 
 

@@ -45,7 +45,7 @@ class Reaper:
             label: "NAME=VALUE".
         """
         process = await asyncio.create_subprocess_exec(
-            "sh",
+            "/bin/sh",
             "-c",
             _TEXT,
             "sh",

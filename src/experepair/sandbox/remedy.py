@@ -21,8 +21,9 @@ profile bwrap /usr/bin/bwrap flags=(unconfined) {
 """
 """Lets bwrap, and no other program, make user namespaces where AppArmor refuses them (Ubuntu from 23.10)."""
 
+_APPARMOR_RESTRICTS = "kernel/apparmor_restrict_unprivileged_userns"
 _APPARMOR = f"""\
-AppArmor refuses user namespaces to bwrap. Give it a profile:
+AppArmor keeps bwrap from making all of its namespaces and mounts. Give it a profile:
 sudo tee /etc/apparmor.d/bwrap <<'END'
 {APPARMOR_PROFILE}END
 sudo apparmor_parser -r /etc/apparmor.d/bwrap"""
@@ -45,7 +46,7 @@ def remedy(reason: str, *, sysctl: Path = Path("/proc/sys"), root: Path = Path("
         return "the kernel allows no user namespaces: sudo sysctl user.max_user_namespaces=15000"
     if _setting(sysctl / "kernel/unprivileged_userns_clone") == "0":
         return "normal users may make no user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1, or run as root"
-    if _setting(sysctl / "kernel/apparmor_restrict_unprivileged_userns") == "1":
+    if _setting(sysctl / _APPARMOR_RESTRICTS) == "1":
         return _APPARMOR
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         return (
@@ -55,6 +56,13 @@ def remedy(reason: str, *, sysctl: Path = Path("/proc/sys"), root: Path = Path("
     if "closed to other users" in reason:
         return "start experepair as a normal user"
     return "`experepair doctor` shows what each part of the sandbox does here"
+
+
+def overlay_remedy(*, sysctl: Path = Path("/proc/sys")) -> str:
+    """What helps where bubblewrap works, but with a copied tree; "" where the kernel itself has no better."""
+    if _setting(sysctl / _APPARMOR_RESTRICTS) == "1":
+        return _APPARMOR
+    return ""
 
 
 def _setting(file: Path) -> str:

@@ -11,9 +11,10 @@ import experepair
 from experepair.errors import ExpeRepairError
 from experepair.sandbox.cleanup import clean as clean_up
 from experepair.sandbox.image import ImageChoice
+from experepair.sandbox.open import Kind
 from experepair.sandbox.probe import probe
 from experepair.session.doctor import machine
-from experepair.session.doctor.finding import Diagnosis, Finding, State, bad, good
+from experepair.session.doctor.finding import Diagnosis, Finding, bad, good
 from experepair.session.doctor.model import models
 from experepair.session.doctor.repository import repository
 from experepair.session.settings import Settings, load
@@ -41,18 +42,16 @@ def diagnose(
         if settings and settings.image
         else None
     )
-    backends = probe(image)
-    working = any(report.works for report in backends)
-    for finding in map(machine.backend, backends):
-        spare = working and finding.state is State.BAD
-        findings.append(finding.model_copy(update={"state": State.NOTE}) if spare else finding)
+    kind = settings.sandbox if settings else Kind.AUTO
+    found, working = machine.sandboxes(probe(image), kind, image=image is not None)
+    findings.extend(found)
     findings.append(machine.cache())
     if settings is None:
         findings.append(bad("settings", refused))
         return Diagnosis(findings=tuple(findings), no_sandbox=not working)
     findings.append(machine.memory(settings))
     findings.extend(models(settings, asked_for=model is not None))
-    if repo is not None and (working or settings.sandbox == "none"):
+    if repo is not None and working:
         findings.extend(repository(repo, settings))
     return Diagnosis(findings=tuple(findings), no_sandbox=not working)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 
 from experepair.errors import ExpeRepairError, UsageError
 from experepair.folders import cache_folder
+from experepair.sandbox.engine import ENGINES
+from experepair.sandbox.open import Kind
 from experepair.sandbox.probe import BackendReport
 from experepair.session.doctor.finding import Finding, State, bad, good, note
 from experepair.session.memory import NONE, open_store
@@ -25,16 +28,41 @@ def git() -> Finding:
     return good("git", said.strip().removeprefix("git version "))
 
 
-def backend(report: BackendReport) -> Finding:
-    """What a backend of the sandbox proved."""
+def sandboxes(reports: Sequence[BackendReport], kind: Kind, *, image: bool) -> tuple[list[Finding], bool]:
+    """What each backend of the sandbox proved, and whether one that a repair would take works.
+
+    Args:
+        reports: of all backends.
+        kind: as for `fix --sandbox`.
+        image: whether an image is given.
+    """
+    wanted = _wanted(kind, image=image)
+    works = kind is Kind.NONE or any(report.works for report in reports if report.backend in wanted)
+    findings = [_backend(report, missed=not works and report.backend in wanted) for report in reports]
+    if kind is Kind.NONE:
+        chosen = "chosen by the flag: commands run with your own rights, in a copied tree"
+        findings.insert(0, note("sandbox: none", chosen, "leave --sandbox none out where another one works"))
+    return findings, works
+
+
+def _wanted(kind: Kind, *, image: bool) -> tuple[str, ...]:
+    """Backends that a repair would take."""
+    if kind is Kind.AUTO:
+        return ENGINES if image else (str(Kind.BUBBLEWRAP),)
+    return (str(kind),)
+
+
+def _backend(report: BackendReport, *, missed: bool) -> Finding:
     what = f"sandbox: {report.backend}"
-    if report.works and report.isolation is not None:
-        kept = ", ".join(proof.promise for proof in report.proofs if proof.kept)
-        weaker = "; ".join(report.isolation.notes)
-        found = f"{report.isolation.tree}; memory by {report.isolation.memory}; proved by running: {kept}"
-        return good(what, f"{found} ({weaker})" if weaker else found)
-    state = State.BAD if report.remedy and report.backend == "bubblewrap" else State.NOTE
-    return Finding(what=what, state=state, found=report.reason, remedy=report.remedy)
+    if not report.works or report.isolation is None:
+        state = State.BAD if missed else State.NOTE
+        return Finding(what=what, state=state, found=report.reason, remedy=report.remedy)
+    kept = ", ".join(proof.promise for proof in report.proofs if proof.kept)
+    weaker = "; ".join(report.isolation.notes)
+    found = f"{report.isolation.tree}; memory by {report.isolation.memory}; proved by running: {kept}"
+    state = State.NOTE if report.remedy else State.GOOD
+    found = f"{found} ({weaker})" if weaker else found
+    return Finding(what=what, state=state, found=found, remedy=report.remedy)
 
 
 def cache() -> Finding:
