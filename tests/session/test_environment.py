@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 import subprocess
 import sys
+import sysconfig
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,17 +104,44 @@ def test_a_folder_that_only_the_configuration_names_is_on_the_import_path(home: 
     assert seen(make_repository(home / "repo", files), python=BASE)[0].preflight.verdict is Verdict.PROVED
 
 
-def test_an_environment_like_condas_is_found_and_brings_its_packages(
+def conda(prefix: Path) -> Path:
+    """An environment as conda lays it out: a Python of its own, its library beside it, and what was installed."""
+    real, library = Path(BASE).resolve(), Path(sysconfig.get_path("stdlib", vars={"installed_base": ""}))
+    own = prefix / library.relative_to("/")
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta" / "history").write_text("")
+    program = prefix / "bin" / real.name
+    shutil.copy(real, program)
+    (prefix / "bin" / "python").symlink_to(real.name)
+    dull = shutil.ignore_patterns("test", "site-packages", "idlelib", "ensurepip", "__pycache__", "config-*")
+    shutil.copytree(sysconfig.get_path("stdlib"), own, ignore=dull)
+    if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # found from where it lies, as conda's are
+        libraries = sysconfig.get_config_var("LIBDIR")
+        shutil.copy(Path(libraries, sysconfig.get_config_var("INSTSONAME")), prefix / "lib")
+        was = libraries.encode() + b"\0"
+        program.write_bytes(program.read_bytes().replace(was, b"$ORIGIN/../lib".ljust(len(was), b"\0")))
+    ask = [str(program), "-c", "import site; print(site.getsitepackages()[-1])"]
+    site = Path(subprocess.run(ask, capture_output=True, check=True, env={}, text=True).stdout.strip())
+    site.mkdir(parents=True)  # Debian's Python has another name for it
+    return site
+
+
+def test_an_environment_of_conda_is_found_and_brings_its_packages_programs_and_prefix(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = home / "conda" / "envs" / "work"
-    site = venv(prefix)
-    (prefix / "conda-meta").mkdir()
-    (site / "dependency.py").write_text("")
-    monkeypatch.setenv("CONDA_PREFIX", str(prefix))
+    (conda(prefix) / "dependency.py").write_text("")
+    (prefix / "bin" / "tool").write_text('#!/bin/sh\necho "$CONDA_PREFIX"\n')
+    (prefix / "bin" / "tool").chmod(0o755)
     repo = make_repository(home / "repo", {"mypkg/__init__.py": "import dependency\n"})
+    assert find_interpreter(repo, str(prefix)).found == "--python"
+    monkeypatch.setenv("CONDA_PREFIX", str(prefix))
     assert find_interpreter(repo).found == "CONDA_PREFIX"
-    assert seen(repo)[0].preflight.verdict is Verdict.PROVED
+    where = Command(("{python}", "-c", "import sys; print(sys.base_prefix == sys.prefix)"))
+    environment, done, _ = seen(repo, Command(("tool",)), where)
+    assert environment.preflight.verdict is Verdict.PROVED
+    assert [one.stdout for one in done] == ["<python>\n", "True\n"]
 
 
 def test_without_any_environment_a_missing_dependency_is_named_with_a_remedy(home: Path) -> None:
@@ -239,7 +268,7 @@ def test_a_set_up_runs_once_and_what_it_changes_stays_in_the_tree_only(home: Pat
 def test_repairs_at_once_share_one_set_up(home: Path) -> None:
     repo = make_repository(home / "repo", SRC)
     settings = Settings(python=BASE, setup="sleep 0.5; od -An -N4 -tu4 /dev/urandom >made")
-    look = ((Command(("cat", "made")), {}),)
+    look: tuple[tuple[Command, Changes], ...] = ((Command(("cat", "made")), {}),)
 
     async def at_once() -> list[str]:
         async with asyncio.timeout(30):

@@ -33,4 +33,6 @@ def environment(
     variables["PATH"] = ":".join(dict.fromkeys((str(executable.parent), *_PATH)))
     if interpreter.virtual:
         variables["VIRTUAL_ENV"] = str(executable.parent.parent)
+    if interpreter.conda:
+        variables["CONDA_PREFIX"] = str(executable.parent.parent)
     return variables | dict(own)

@@ -31,6 +31,7 @@ class Interpreter:
         version: "3.11", or "" when only running it would tell.
         notes: what the user should know about the choice.
         virtual: whether it belongs to a virtual environment.
+        conda: whether it belongs to an environment of conda.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Interpreter:
     version: str = ""
     notes: tuple[str, ...] = ()
     virtual: bool = False
+    conda: bool = False
 
 
 def find_interpreter(
@@ -162,6 +164,7 @@ def _resolve(executable: Path, found: str, repo: Path, *notes: str) -> Interpret
         version=version,
         notes=(*notes, *said),
         virtual=config is not None,
+        conda=(environment / "conda-meta").is_dir(),
     )
 
 
@@ -287,7 +290,8 @@ def _in_rootfs(rootfs: Path, python: str | None) -> Interpreter:
     version = library.name.removeprefix("python") if library else ""
     found = "--python" if python else f"--rootfs {rootfs}"
     virtual = (_inside(rootfs, environment) / "pyvenv.cfg").is_file()
-    return Interpreter(candidate, tuple(dict.fromkeys(prefixes)), (), found, version, virtual=virtual)
+    conda = (_inside(rootfs, environment) / "conda-meta").is_dir()
+    return Interpreter(candidate, tuple(dict.fromkeys(prefixes)), (), found, version, (), virtual, conda)
 
 
 def _inside(rootfs: Path, path: str) -> Path:
