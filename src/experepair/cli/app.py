@@ -14,6 +14,7 @@ from experepair.cli.doctor import doctor
 from experepair.cli.fix import fix
 from experepair.cli.localize import localize
 from experepair.cli.memory import memory
+from experepair.cli.view import view
 from experepair.errors import ExpeRepairError
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app.command("fix")(fix)
 app.command("localize")(localize)
 app.command("doctor")(doctor)
 app.command("demo")(demo)
+app.command("view")(view)
 app.add_typer(memory)
 app.add_typer(bench)
 

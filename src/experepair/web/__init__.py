@@ -1,0 +1,1 @@
+"""The viewer: runs, memory and campaigns in a browser on this machine."""
