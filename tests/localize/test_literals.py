@@ -51,4 +51,5 @@ def test_a_message_of_which_a_part_is_missing_says_nothing(tmp_path: Path) -> No
 
 def test_words_that_every_text_has_are_no_phrase() -> None:
     assert phrases_of("with or without it") == set()
+    assert phrases_of("Traceback (most recent call last)") == set()
     assert ("the", "frobnicated", "thing") in phrases_of("the frobnicated thing")

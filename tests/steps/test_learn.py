@@ -42,6 +42,13 @@ def test_the_record_says_of_each_trial_whose_it_is_how_it_ended_and_whether_it_w
     assert "The insights of the patch agent at present: none." in text
 
 
+def test_a_feedback_that_several_trials_got_is_told_once() -> None:
+    trials = [Trial(Agent.PATCH, 1, f"P1.{n}", f"patch {n}", "It hangs.", succeeded=False) for n in (1, 2)]
+    text = summary_prompt(lived(*trials), Status.UNRESOLVED, INSIGHTS, LearnConfig()).user
+    assert text.count("It hangs.") == 1
+    assert "(the same as that of P1.1)" in text
+
+
 def test_the_record_ends_with_what_each_candidate_passed_and_why_one_was_chosen() -> None:
     decision = "test | P1.1 | R1\nV1::test_more | FAIL | pass\n\nR1 mends the cause."
     text = summary_prompt(lived(*TRIALS), Status.REPAIRED, INSIGHTS, LearnConfig(), decision).user

@@ -17,6 +17,9 @@ _WORD = re.compile(r"\w+")
 _LENGTH = 3
 """Words in a phrase: two are often chance, four miss messages with one value filled in."""
 
+_HEAD_OF_A_TRACEBACK = frozenset({"traceback", "most", "recent", "call", "last"})
+"""Any issue may quote it, and files that hold it are about tracebacks."""
+
 Phrase = tuple[str, ...]
 
 
@@ -29,12 +32,12 @@ class Phrases:
 
 
 def phrases_of(text: str) -> set[Phrase]:
-    """Phrases of a text with two words of some length, of which one is no common word of English."""
+    """Phrases of a text with two words of some length that tell something: not all common, nor a traceback's head."""
     words = _WORD.findall(text.lower())
     found: set[Phrase] = set()
     for phrase in zip(*(words[start:] for start in range(_LENGTH)), strict=False):
         long = [word for word in phrase if len(word) > 2 and not word.isdigit()]
-        if len(long) > 1 and not all(map(is_common, long)):
+        if len(long) > 1 and not all(map(is_common, long)) and not _HEAD_OF_A_TRACEBACK.issuperset(long):
             found.add(phrase)
     return found
 

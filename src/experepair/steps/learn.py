@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experepair.domain.issue import Issue
 from experepair.domain.memory import Insight
@@ -22,6 +22,7 @@ from experepair.prompts.loader import render
 from experepair.steps.kit import Kit
 from experepair.steps.remember import present_insights
 from experepair.steps.result import Result, Status
+from experepair.steps.table import OutcomeTable
 
 _ENDINGS = {
     Status.REPAIRED: "it succeeded.",
@@ -32,8 +33,14 @@ _ENDINGS = {
 """Only a repair that came to its end is learned from: another one may be resumed, and a run teaches once."""
 
 
-async def learn(issue: Issue, result: Result, kit: Kit) -> Learned | None:
+async def learn(issue: Issue, result: Result, table: OutcomeTable, kit: Kit) -> Learned | None:
     """Draw insights from the repair and tell memory of it; a result that is on the disk is never lost for that.
+
+    Args:
+        issue: that was repaired.
+        result: as it was published.
+        table: what the candidates passed.
+        kit: of the repair.
 
     Returns:
         What was learned, as journalled; None when this repair is not learned from.
@@ -50,7 +57,7 @@ async def learn(issue: Issue, result: Result, kit: Kit) -> Learned | None:
     read, failed = Read(), ""
     with kit.stage("learn"):
         try:
-            read = await _summarize(lived, result, kit)
+            read = await _summarize(lived, result, table, kit)
         except OutputError:
             raise
         except ExpeRepairError as error:
@@ -75,24 +82,21 @@ async def _tell(lived: Trajectory, read: Read, failed: str, kit: Kit) -> Learned
     )
 
 
-async def _summarize(lived: Trajectory, result: Result, kit: Kit) -> Read:
+async def _summarize(lived: Trajectory, result: Result, table: OutcomeTable, kit: Kit) -> Read:
     """One call for both agents: the record is most of its cost, and what one agent did explains the other's luck."""
     caps = kit.learning
     if not lived.trials or not caps.most_operations or not caps.most_insights:
         return Read()
     present = await present_insights(kit)
-    prompt = summary_prompt(lived, result.status, present, caps, _decision(result))
+    prompt = summary_prompt(lived, result.status, present, caps, _decision(result, table))
     reply = await kit.models.reply(Role.SUMMARIZE, prompt)
     return read_operations(reply.text, present, most=caps.most_operations, longest=caps.insight_chars)
 
 
-def _decision(result: Result) -> str:
-    """Which candidate passed what, and why the chosen one was chosen; "" when there was nothing to choose from."""
-    if result.table is None:
-        return ""
-    rows = [" | ".join(row) for row in (result.table.header, *result.table.rows)]
+def _decision(result: Result, table: OutcomeTable) -> str:
+    """What tells the candidates apart, and why one was chosen; "" when there was nothing to choose from."""
     reasons = result.patch.reasons if result.patch else ""
-    return "\n".join([*rows, *(["", reasons] if reasons else [])])
+    return "\n\n".join(text for text in (table.text([row.name for row in table.rows]), reasons) if text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def summary_prompt(
     decision: str = "",
 ) -> Prompt:
     """The whole record within its budget: short texts stay whole, the longest are cut in the middle."""
-    trials = sorted(lived.trials, key=_place)
+    trials = _brief(sorted(lived.trials, key=_place))
     texts = [decision, *(text for trial in trials for text in (trial.output, trial.feedback))]
     most = _cap([len(text) for text in texts], int(caps.trajectory_tokens * ASCII_CHARACTERS_PER_TOKEN))
     return render(
@@ -139,6 +143,17 @@ def summary_prompt(
             for trial in trials
         ],
     )
+
+
+def _brief(trials: Sequence[Trial]) -> list[Trial]:
+    """The same trials; a feedback that another one got before isn't told again."""
+    first: dict[str, str] = {}
+    brief = []
+    for trial in trials:
+        name = first.setdefault(trial.feedback, trial.name)
+        same = name == trial.name
+        brief.append(trial if same else replace(trial, feedback=f"(the same as that of {name})"))
+    return brief
 
 
 def _place(trial: Trial) -> tuple[int, list[int]]:

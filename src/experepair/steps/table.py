@@ -102,7 +102,9 @@ class OutcomeTable:
         lines = [f"Every candidate passes the {what}." for what in self._passed_by_all(rows)]
         passed = [test for test in alike if all(row.validation.get(test) is Outcome.PASSED for row in rows)]
         if passed:
-            lines.append(f"Every candidate passes these {len(passed)} validation tests: {', '.join(passed)}.")
+            lines.append(
+                f"Every candidate passes {len(passed)}{' other' if differing else ''} validation tests."
+            )
         if failed := [test for test in alike if test not in passed]:
             lines.append(f"No candidate passes these, so they may well be wrong: {', '.join(failed)}.")
         for row in rows if differing else ():

@@ -86,7 +86,7 @@ async def _localize(issue: Issue, ranking: asyncio.Task[Ranking], kit: Kit, prog
 
 async def _finish(issue: Issue, kit: Kit, progress: Progress, error: ExpeRepairError | None) -> Result:
     result = _publish(issue, kit, progress, error)
-    if await learn(issue, result, kit) is None:
+    if await learn(issue, result, progress.table, kit) is None:
         return result
     result = conclude(issue, kit, progress, error)  # with what was learned, and what that cost
     publish(result, progress, kit)

@@ -12,7 +12,9 @@ def run_cases(names, write):
         except BaseException as error:  # a case that leaves the interpreter fails, too
             failed += 1
             write("\n" + describe(error))
-            write("\nFAIL %s: %s: %s\n" % (name, type(error).__name__, " ".join(str(error).splitlines())[:300]))
+            write(
+                "\nFAIL %s: %s: %s\n" % (name, type(error).__name__, " ".join(str(error).splitlines())[:300])
+            )
         else:
             write("\nPASS %s\n" % name)
     passed = len(names) - failed
