@@ -14,55 +14,45 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from itertools import islice
 from math import log
 from pathlib import Path
 
-from experepair.domain.place import Ranking, Span
-from experepair.localize import GitSource, History, Observed, Ranker, RankingConfig, render, spans, tokens_of
+from experepair.bench.metrics.gold import gold_of
+from experepair.bench.metrics.localizing import (
+    FUSED,
+    LEVELS,
+    SPAN_FILES,
+    SPAN_FUNCTIONS,
+    SPAN_TOKENS,
+    Outcome,
+    best_spans,
+    gathered,
+    held,
+    note,
+    ranked,
+    shares,
+    worst,
+)
+from experepair.domain.place import Ranking
+from experepair.localize import GitSource, History, Observed, Ranker, RankingConfig
 from experepair.localize.executed import NOTHING
 from experepair.localize.languages import language_of
-from lite import Gold, Row, gold_of, read_rows
-
-MISSED = 10**6
-LEVELS = (1, 3, 5, 10, 20)
-SPAN_FILES, SPAN_FUNCTIONS, SPAN_TOKENS = 10, 30, 12_000
-
-
-@dataclass
-class Outcome:
-    """Ranks of one instance by method: of the worst-placed gold file, and of the worst-placed gold function."""
-
-    id: str
-    repository: str
-    candidates: int
-    files: dict[str, int] = field(default_factory=dict)
-    functions: dict[str, int] = field(default_factory=dict)
-    held: float = 0.0
-    sent: int = 0
-    cpu_s: float = 0.0
-    first: str = ""
+from lite import Row, read_rows
 
 
 def evaluate(row: Row, cache: Path | None, observed: Observed, *, ablation: bool, floor: bool) -> Outcome:
     """Rank one instance by every method."""
     config = RankingConfig(cache=cache, top_files=0, top_functions=1000)
     source = GitSource(row.repository, row.commit)
-    gold = gold_of(row, source)
-    ranker = Ranker(source, History(row.repository, row.commit, cache=cache), config)
-    ranker.rank("warm")  # the index is measured by index.py
-    started = time.process_time()
-    ranking = ranker.rank(row.issue, observed=NOTHING)
-    outcome = Outcome(
-        row.id, row.repository.parent.name, len(ranking.files), cpu_s=time.process_time() - started
-    )
-    note(outcome, "fused", ranking, gold)
-    outcome.first = ranking.files[0].path if ranking.files else ""
+    gold = gold_of(row.patch, source)
+    history = History(row.repository, row.commit, cache=cache)
+    outcome, ranker = ranked(row.id, row.repository.parent.name, row.issue, source, history, config)
+    ranking, outcome.ranking = outcome.ranking, Ranking(())
+    note(outcome, FUSED, ranking, gold)
     outcome.held, outcome.sent = held(best_spans(ranking), gold, source)
     if floor:
         outcome.files["floor: BM25, whitespace"] = worst(whitespace(row.issue, source), gold.files)
@@ -100,40 +90,6 @@ def fused(ranker: Ranker, signals: object, config: RankingConfig, **update: obje
     return ranker.fuse(signals, config.model_copy(update=update))  # type: ignore[arg-type]
 
 
-def note(outcome: Outcome, method: str, ranking: Ranking, gold: Gold) -> None:
-    """Keep the ranks that a method gives to what the gold patch changed."""
-    outcome.files[method] = worst([file.path for file in ranking.files], gold.files)
-    if gold.functions:
-        scored = [
-            (-function.score, file.path, function.span.name)
-            for file in ranking.files
-            for function in file.functions
-        ]
-        outcome.functions[method] = worst([(path, name) for _, path, name in sorted(scored)], gold.functions)
-
-
-def worst(ranked: Sequence[object], gold: Iterable[object]) -> int:
-    """Rank of the last of the gold, from 1."""
-    place = {each: number for number, each in reversed(list(enumerate(ranked, 1)))}
-    return max((place.get(each, MISSED) for each in gold), default=MISSED)
-
-
-def best_spans(ranking: Ranking) -> list[Span]:
-    """The best functions of the top files, best first."""
-    functions = [each for file in ranking.files[:SPAN_FILES] for each in file.functions]
-    return [each.span for each in sorted(functions, key=lambda each: -each.score)[:SPAN_FUNCTIONS]]
-
-
-def held(chosen: Sequence[Span], gold: Gold, source: GitSource) -> tuple[float, int]:
-    """Share of the gold lines within grown spans, and what these cost in tokens."""
-    grown = spans(chosen, source.read, max_tokens=SPAN_TOKENS)
-    found = sum(
-        any(span.path == path and span.start <= line <= span.end for span in grown)
-        for path, line in gold.lines
-    )
-    return found / (len(gold.lines) or 1), tokens_of(render(grown, source.read))
-
-
 def whitespace(issue: str, source: GitSource) -> list[str]:
     """The floor: BM25 (k1 1.5, b 0.75) over lower-cased whitespace tokens of the same candidate files."""
     query = Counter(issue.lower().split())
@@ -169,22 +125,12 @@ def table(title: str, ranks: Mapping[str, Sequence[int]]) -> None:
     """Print recall at each level, and the mean reciprocal rank, by method."""
     print(f"\n{title:<42}" + "".join(f"{f'R@{level}':>7}" for level in LEVELS) + "    MRR     n")
     for method, values in ranks.items():
-        recalls = (100 * sum(value <= level for value in values) / len(values) for level in LEVELS)
-        mrr = sum(1 / value for value in values if value < MISSED) / len(values)
+        recalls, mrr = shares(values)
         print(
             f"{method:<42}"
             + "".join(f"{recall:7.1f}" for recall in recalls)
             + f"  {mrr:.3f}  {len(values):4}"
         )
-
-
-def gathered(outcomes: Iterable[Outcome], what: str) -> dict[str, list[int]]:
-    """Ranks of all instances by method."""
-    found: dict[str, list[int]] = {}
-    for outcome in outcomes:
-        for method, rank in getattr(outcome, what).items():
-            found.setdefault(method, []).append(rank)
-    return found
 
 
 def read_observed(path: Path | None) -> dict[str, Observed]:

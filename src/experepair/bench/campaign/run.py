@@ -11,15 +11,18 @@ from typing import Any
 
 from experepair.bench.campaign import plan
 from experepair.bench.campaign.arms import Arm
+from experepair.bench.campaign.looking import look
 from experepair.bench.campaign.progress import Progress
 from experepair.bench.campaign.start import fork, record
 from experepair.bench.campaign.state import (
+    MEMORY,
     START,
     Campaign,
     Folder,
     Order,
     Phase,
     State,
+    digest,
     read_outcome,
     statements_digest,
 )
@@ -61,6 +64,7 @@ class Asked:
         at_once: repairs at the same time.
         total_cost: cap on all of them in US dollars; None means none.
         total_tokens: the same in tokens.
+        scripts: run each repair's last script with and without the maintainers' fix, once all repairs are over.
         resume: go on with the campaign that is there.
         retry_failed: try again what failed.
     """
@@ -82,6 +86,7 @@ class Asked:
     at_once: int = 1
     total_cost: float | None = None
     total_tokens: int | None = None
+    scripts: bool = True
     resume: bool = False
     retry_failed: bool = False
 
@@ -138,6 +143,9 @@ def run(
         progress.begin(works, bench.ledger)
         asyncio.run(_run(phases, campaign, folder, made, asked, progress))
         write_submissions(campaign, folder)
+        if asked.scripts and not progress.stopped:
+            inferred = [work for work in works if work.phase is Phase.INFERENCE]
+            asyncio.run(look(inferred, dataset.answers, bench, asked.at_once))
     return progress
 
 
@@ -209,9 +217,9 @@ async def _run(
     progress: Progress,
 ) -> None:
     for phase, chains in phases.items():
-        if phase is Phase.INITIAL:
+        if phase is Phase.INITIAL and chains:
             _fork_seeds(campaign, folder)
-        else:
+        elif phase is Phase.INFERENCE:
             _fork_variants(campaign, folder)
         async with asyncio.TaskGroup() as group:
             for chain in chains:
@@ -239,6 +247,10 @@ def _fork_seeds(campaign: Campaign, folder: Folder) -> None:
 
 def _fork_variants(campaign: Campaign, folder: Folder) -> None:
     """Every variant begins with what the seeds taught, or with the start state when there are none."""
+    for name in campaign.seeds:
+        for model in campaign.models or ("",):
+            if read_outcome(folder.run(Phase.INITIAL, plan.line_of(model), name)) is None:
+                raise UsageError(f"the seed {name!r} is not repaired yet; run the initial phase first")
     for variant in campaign.variants:
         if variant.arm is Arm.NO_MEMORY:
             continue
@@ -249,17 +261,9 @@ def _fork_variants(campaign: Campaign, folder: Folder) -> None:
 
 
 def _taught(home: Path) -> tuple[Path, str]:
-    """The memory at the end of the initial phase, recorded once.
-
-    Raises:
-        UsageError: a seed isn't done.
-    """
-    from experepair.bench.campaign.state import MEMORY, digest
-
+    """The memory at the end of the initial phase, recorded once."""
     path = home / START
     if not path.exists():
-        if not (home / MEMORY).exists():
-            raise UsageError(f"the seeds in {str(home)!r} are not repaired yet; run the initial phase first")
         record(str(home / MEMORY), path)
     return path, digest(path.read_bytes())
 

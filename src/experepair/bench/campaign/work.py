@@ -6,7 +6,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -133,24 +133,35 @@ async def do(work: Work, bench: Bench) -> Outcome | None:
 
 async def _repaired(work: Work, bench: Bench) -> Result | None:
     settings = bench.settings(work)
-    repository = await asyncio.to_thread(bench.mirrors.open, work.instance)
     own = settings.models_config() if bench.replay is None else settings.replayed_config()
     ledger = Ledger(own.max_cost_usd, own.max_tokens, above=bench.ledger)
     work.out.mkdir(parents=True, exist_ok=True)
-    issue = work.instance.issue()
-    job = Job(
-        issue,
-        repository,
-        repository.resolve(work.instance.base_commit),
-        work.out,
+    job = replace(
+        await asyncio.to_thread(job_of, work, bench, settings),
         resume=(work.out / JOURNAL).exists() and _begun(work.out),
         replay=bench.replay(work) if bench.replay else None,
-        bounds=Bounds(issue.id, before=issue.created_at, bar_near_duplicates=True),
-        indexes=None if settings.memory == NONE else work.home / INDEXES,
         ledger=ledger,
     )
     result = await repair_job(job, settings, lambda entry: bench.observer(work, entry), bench.tell)
     return None if result.status is Status.BUDGET_SPENT and ledger.refused_above else result
+
+
+def job_of(work: Work, bench: Bench, settings: Settings) -> Job:
+    """What a repair works on; nothing later than its issue is recalled.
+
+    Raises:
+        UsageError: the repository, or its commit, can't be had.
+    """
+    repository = bench.mirrors.open(work.instance)
+    issue = work.instance.issue()
+    return Job(
+        issue,
+        repository,
+        repository.resolve(work.instance.base_commit),
+        work.out,
+        bounds=Bounds(issue.id, before=issue.created_at, bar_near_duplicates=True),
+        indexes=None if settings.memory == NONE else work.home / INDEXES,
+    )
 
 
 def _begun(out: Path) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import typer
 
 from experepair.cli.bench.eval import evaluate
+from experepair.cli.bench.report import report
 from experepair.cli.bench.run import run
+from experepair.cli.bench.tables import localize, recall
 
 bench = typer.Typer(
     name="bench",
@@ -15,3 +17,6 @@ bench = typer.Typer(
 )
 bench.command("run")(run)
 bench.command("eval")(evaluate)
+bench.command("report")(report)
+bench.command("localize")(localize)
+bench.command("recall")(recall)

@@ -82,6 +82,13 @@ def run(
         int | None,
         typer.Option(min=1, help="Stop before all repairs together use more than this many tokens."),
     ] = None,
+    scripts: Annotated[
+        bool,
+        typer.Option(
+            "--scripts/--no-scripts",
+            help="At the end, run each repair's last script with and without the maintainers' fix (ESR, RSR).",
+        ),
+    ] = True,
     resume: Annotated[
         bool,
         typer.Option(
@@ -135,6 +142,7 @@ def run(
         at_once=jobs,
         total_cost=total_cost,
         total_tokens=total_tokens,
+        scripts=scripts,
         resume=resume,
         retry_failed=retry_failed,
     )

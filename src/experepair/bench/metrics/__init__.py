@@ -1,0 +1,1 @@
+"""What the runs of a campaign show, computed from their journals and results."""
