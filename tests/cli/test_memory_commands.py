@@ -13,13 +13,17 @@ from typer.testing import CliRunner
 import toy
 from experepair.cli.app import app
 from experepair.cli.memory import memory
-from experepair.domain.memory import Use
+from experepair.domain.memory import TESTS_FOLLOW, Use
 from experepair.domain.roles import Agent
-from experepair.errors import UsageError
+from experepair.errors import OutputError, UsageError
+from experepair.memory.retrieve.folder import scope_folder
 from experepair.memory.store import Store
 from lessons import SCOPE, add, run_lesson
 
-PATCH = "diff --git a/one.py b/one.py\n--- a/one.py\n+++ b/one.py\n@@ -1 +1 @@\n-wrong one\n+better one\n"
+TESTS = "diff --git a/tests/test_one.py b/tests/test_one.py\n--- a/tests/test_one.py\n+++ b/tests/test_one.py\n@@ -1,0 +2 @@\n+def test_one(): ...\n"
+PATCH = (
+    f"{TESTS}diff --git a/one.py b/one.py\n--- a/one.py\n+++ b/one.py\n@@ -1 +1 @@\n-wrong one\n+better one\n"
+)
 
 
 @pytest.fixture
@@ -136,6 +140,16 @@ def test_forgetting_hides_and_erasing_leaves_no_trace_in_database_and_indexes(db
     assert states(db)["one/pair"] == "erased"
 
 
+def test_an_index_that_cannot_be_removed_is_named_when_content_is_erased(db: str) -> None:
+    with Store.open(db) as store:
+        folder = scope_folder(store.identity, SCOPE)
+    folder.parent.mkdir(parents=True)
+    folder.write_text("no folder, so that it can't be removed as one")
+    with pytest.raises(OutputError, match="is erased, but the index in"):
+        call(db, "forget", "issue-one", "--erase")
+    assert states(db)["one/pair"] == "erased"
+
+
 def test_reverting_a_run_undoes_what_it_taught(db: str, tmp_path: Path) -> None:
     told(db, "revert", "one")
     assert {state for name, state in states(db).items() if name.startswith("one/")} == {"reverted"}
@@ -158,7 +172,9 @@ def test_a_rejected_patch_is_no_success_any_more_and_an_edited_one_is_replaced(
     call(db, "verdict", "one", "edited", str(tmp_path / "mine.diff"))
     human = [one["demonstration"] for one in told(db, "list", "--origin", "human")["entries"]]
     assert human
-    assert all("+better one" in one["success"] for one in human)
+    assert all("+better one" in one["success"].split(TESTS_FOLLOW)[0] for one in human)
+    assert all("+def test_one" in one["success"].split(TESTS_FOLLOW)[1] for one in human)
+    assert all(one["paths"] == ["one.py"] for one in human)
     assert states(db)["one/pair"] == "rejected"
 
 
@@ -169,6 +185,7 @@ def test_a_rejected_patch_is_no_success_any_more_and_an_edited_one_is_replaced(
         (("one", "rejected", "mine.diff"), "a patch belongs to the verdict"),
         (("one", "edited", "missing.diff"), "can't read the patch"),
         (("one", "edited", "empty.diff"), "holds no diff"),
+        (("one", "edited", "tests.diff"), "no line of source"),
         (("nobody", "rejected"), "nobody"),
     ],
 )
@@ -176,6 +193,7 @@ def test_a_verdict_that_cannot_be_given_says_why(
     db: str, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "empty.diff").write_text("nothing\n")
+    (tmp_path / "tests.diff").write_text(TESTS)
     with pytest.raises(UsageError, match=said):
         call(db, "verdict", *arguments)
 

@@ -36,6 +36,8 @@ from experepair.steps.result import Result, Status
 from experepair.workspace.repository import Repository
 
 SIMILAR = "mean(()) raises ZeroDivisionError\n\n`stats.mean` should return 0.0 for an empty tuple, but it divides by zero.\n"
+LEAN: Mapping[str, Any] = {"samples": 1, "validation_tests": 1, "refinements": 1, "existing_tests": 0}
+"""Of everything one, where it is no matter of how many."""
 INSIGHT = "Guard a division where its divisor is made."
 
 
@@ -128,7 +130,7 @@ def test_the_prompts_of_the_arms_without_memory_are_those_of_an_empty_one_byte_f
     prompts = {}
     for name, given in arms.items():
         model = toy.model()
-        run(repo, tmp_path / name, model, SIMILAR, **{**given, "no_learn": True})
+        run(repo, tmp_path / name, model, SIMILAR, **{**given, "no_learn": True, "repair": LEAN})
         prompts[name] = sorted((request.role, request.sample, request.prompt.user) for request in model.asked)
     assert prompts["empty"] == prompts["none"] == prompts["no recall"] == prompts["without"]
     assert prompts["only insights"] != prompts["empty"]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from experepair.domain.memory import Query, Recalled
 from experepair.domain.roles import Agent
-from experepair.errors import ExpeRepairError, UsageError
+from experepair.errors import ExpeRepairError, OutputError, UsageError
 from experepair.memory.eligibility import Ancestors, Bounds
-from experepair.memory.learn.diffs import blobs_of, functions, split
+from experepair.memory.learn.diffs import blobs_of, functions, joined, split
 from experepair.memory.learn.masking import mask
 from experepair.memory.recall import Recaller
 from experepair.memory.retrieve.folder import drop_indexes
@@ -132,10 +132,17 @@ def forget(opened: Managed, names: list[str], *, erase: bool) -> Changed:
 
     Raises:
         UsageError: a name stands for nothing.
+        OutputError: the content is erased, but not from the indexes.
     """
     changed = opened.store.forget(opened.scope, names, erase)
     if erase:
-        drop_indexes(opened.store.identity, opened.scope)
+        try:
+            drop_indexes(opened.store.identity, opened.scope)
+        except OSError as error:
+            raise OutputError(
+                f"the content is erased, but the index in {error.filename!r} that may still hold it can't be removed "
+                f"({error.strerror}); remove it by hand"
+            ) from error
     return changed
 
 
@@ -161,15 +168,19 @@ def judge(opened: Managed, run: str, verdict: Verdict, patch: Path | None) -> Ch
     text = _text_of(patch)
     if not (files := split(text)):
         raise UsageError(f"{str(patch)!r} holds no diff; make one with `git diff`")
+    source = [file for file in files if not file.is_test and file.changed]
+    if not source:
+        raise UsageError(f"{str(patch)!r} changes no line of source; give the fix together with its tests")
+    tests = (file for file in files if file.is_test)
     naming = partial(functions, read_blob=blobs_of(root.git)) if root else functions
     folders = {str(root.root): "<repo>"} if root else {}
     return opened.store.verdict(
         opened.scope,
         run_id,
         verdict,
-        mask(text, folders),
-        paths=tuple(file.path for file in files),
-        functions=naming(files),
+        mask(joined(source, tests, opened.settings.mining.test_chars), folders),
+        paths=tuple(file.path for file in source),
+        functions=naming(source),
     )
 
 

@@ -156,8 +156,8 @@ MARKS = sorted({mark for rule in RULES for mark in rule.marks})
 def test_hostile_text_is_masked_in_time_that_grows_with_its_length(between: str) -> None:
     started = time.process_time()
     for mark in (*MARKS, "/tmp/", "/home/", "-----BEGIN PRIVATE KEY-----", "tokenAAAAAAAAAAAAAAAAAAAA"):
-        mask((mark + between) * (40_000 // len(mark + between)))
-    assert time.process_time() - started < 10  # about 1; minutes where a rule is quadratic
+        mask((mark + between) * (20_000 // len(mark + between)))
+    assert time.process_time() - started < 5  # about 0.5; a minute where a rule is quadratic
 
 
 def test_what_no_database_takes_becomes_an_escape() -> None:

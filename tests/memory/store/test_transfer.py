@@ -95,6 +95,21 @@ def test_an_untrusted_import_cannot_stand_for_or_touch_what_is_ones_own(full: St
     assert store.verify() == ()
 
 
+def test_an_untrusted_import_keeps_to_the_caps_of_the_store_once_it_is_accepted(
+    full: Store, store: Store
+) -> None:
+    greedy = [json.loads(line) for line in lines(full)]
+    operation = next(line for line in greedy if line.get("kind") == "operation" and line["key"] == "run:a")
+    body = operation["body"] | {"operation": "ADD", "insight": None, "cap": 1000, "refused": ""}
+    more = [operation | {"uid": f"{n:032x}", "body": body | {"text": f"Poison {n}"}} for n in range(30)]
+    place = greedy.index(operation)
+    store.import_(map(json.dumps, [*greedy[:place], *more, *greedy[place + 1 :]]))
+    store.accept(SCOPE, ["issue-a"])
+    agent = Agent(body["agent"])
+    assert [one.text for one in store.present(SCOPE, agent)] == [f"Poison {n}" for n in range(4)]
+    assert store.verify() == ()
+
+
 def test_a_lesson_that_both_stores_learned_is_there_once(full: Store, store: Store) -> None:
     store.learn(run_lesson("a"))
     done = store.import_(lines(full), trusted=True)

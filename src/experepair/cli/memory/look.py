@@ -56,7 +56,7 @@ def list_(
     size: Size = 50,
     json: Json = False,
 ) -> None:
-    """List demonstrations, insights or lessons, newest first."""
+    """List demonstrations, insights or lessons; what was learned last comes first (of a history, the oldest commits)."""
     from experepair.memory.store import Filter
     from experepair.session.managing import managed
 
@@ -83,7 +83,7 @@ def _list_demonstrations(opened: Managed, wanted: Filter, page: int, size: int, 
                 one.demonstration.agent,
                 one.demonstration.origin,
                 one.state,
-                one.demonstration.issue_id[:24],
+                one.demonstration.issue_id,
                 title_of(one.demonstration.issue),
                 ", ".join(one.demonstration.paths[:3]),
             )
@@ -104,8 +104,10 @@ def _list_insights(opened: Managed, agent: Agent | None, json: bool) -> None:
     ]
     if json:
         say_json(found)
-    else:
+    elif found:
         _say_insights(found)
+    else:
+        say("no insights")
 
 
 def _say_insights(found: list[InsightRecord]) -> None:
@@ -131,6 +133,9 @@ def _list_lessons(opened: Managed, state: State | None, page: int, size: int, js
     if json:
         say_json(found)
         return
+    if not found:
+        say("no lessons" if page == 1 else "no more lessons")
+        return
     say_table(
         ("key", "at", "state", "outcome", "verdict", "issue", "title"),
         (
@@ -140,7 +145,7 @@ def _list_lessons(opened: Managed, state: State | None, page: int, size: int, js
                 one.state,
                 one.outcome,
                 one.verdict or "",
-                one.issue_id[:24],
+                one.issue_id,
                 one.title[:80],
             )
             for one in found

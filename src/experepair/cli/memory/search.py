@@ -51,7 +51,7 @@ def search(
                         f"{scores[one.id]['score']:.2f}" if one.id in scores else "",
                         f"{scores[one.id]['likeness']:.2f}" if one.id in scores else "",
                         f"{one.origin}{'' if one.trusted else ', untrusted'}",
-                        one.issue_id[:24],
+                        one.issue_id,
                         title_of(one.issue),
                         ", ".join(one.paths[:3]),
                     )

@@ -247,22 +247,33 @@ def _operation_bodies(
             "insight": operation.insight.id if operation.insight else None,
             "seen": uids.get(operation.insight.revision, "") if operation.insight else "",
             "cap": config.most_insights,
-            "refused": _refusal(operation, place, config),
+            "refused": refusal(
+                operation.kind, operation.text, place, config, names_one=operation.insight is not None
+            ),
         }
         for agent, mine in operations.items()
         for place, operation in enumerate(mine)
     ]
 
 
-def _refusal(operation: Operation, place: int, config: LearnConfig) -> str:
+def refusal(kind: OperationKind, text: str, place: int, config: LearnConfig, *, names_one: bool) -> str:
+    """Why an operation can't be applied, whatever is present; "" when it can.
+
+    Args:
+        kind: what is asked for.
+        text: the new lesson.
+        place: among the operations of its agent and lesson, from 0.
+        config: caps.
+        names_one: whether it names an insight.
+    """
     if place >= config.most_operations:
-        return f"{operation.kind}: one more than the {config.most_operations} that a repair may ask for"
-    if operation.kind is OperationKind.ADD and operation.insight is not None:
-        return f"{operation.kind} {operation.insight.id}: an ADD can't name an insight"
-    if operation.kind is not OperationKind.ADD and operation.insight is None:
-        return f"{operation.kind}: it names no insight"
-    if operation.kind is not OperationKind.REMOVE and not operation.text.strip():
-        return f"{operation.kind}: there is no text"
-    if len(operation.text) > config.insight_chars:
-        return f"{operation.kind}: {len(operation.text)} characters are more than {config.insight_chars}"
+        return f"{kind}: one more than the {config.most_operations} that a repair may ask for"
+    if kind is OperationKind.ADD and names_one:
+        return f"{kind}: an ADD can't name an insight"
+    if kind is not OperationKind.ADD and not names_one:
+        return f"{kind}: it names no insight"
+    if kind is not OperationKind.REMOVE and not text.strip():
+        return f"{kind}: there is no text"
+    if len(text) > config.insight_chars:
+        return f"{kind}: {len(text)} characters are more than {config.insight_chars}"
     return ""

@@ -305,7 +305,7 @@ class Store:
             UsageError: a line can't be read.
         """
         with self._writer() as writer:
-            return transfer.import_lines(writer, lines, trusted=trusted)
+            return transfer.import_lines(writer, lines, self._config, trusted=trusted)
 
     @contextlib.contextmanager
     def _writer(self) -> Iterator[Writer]:

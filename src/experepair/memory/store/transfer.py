@@ -13,6 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from experepair.domain.memory import OperationKind, Origin
 from experepair.domain.roles import Agent
 from experepair.errors import UsageError
+from experepair.memory.config import LearnConfig
 from experepair.memory.lesson import Source
 from experepair.memory.store import learning, naming, schema
 from experepair.memory.store.coding import time_text
@@ -143,13 +144,13 @@ def exported(connection: sa.Connection, scope: str | None, identity: str) -> Ite
         }
 
 
-def import_lines(writer: Writer, lines: Iterable[str], *, trusted: bool) -> Imported:
+def import_lines(writer: Writer, lines: Iterable[str], config: LearnConfig, *, trusted: bool) -> Imported:
     """Take in what `exported` gave, in the writer's transaction.
 
     Raises:
         UsageError: a line can't be read; it says which.
     """
-    load = _Import(writer, trusted)
+    load = _Import(writer, config, trusted)
     numbered = enumerate(lines, 1)
     _, header = next(numbered, (1, ""))
     _parsed(_Header, header, 1)
@@ -163,11 +164,12 @@ class _Import:
     """What of a file became what here.
 
     Without trust, lessons are quarantined under keys of their own, so that they can't stand for one's own runs and
-    commits; commands count only for what came with the same file, and let nothing in.
+    commits; commands count only for what came with the same file, and let nothing in; caps are those of this store.
     """
 
-    def __init__(self, writer: Writer, trusted: bool) -> None:
+    def __init__(self, writer: Writer, config: LearnConfig, trusted: bool) -> None:
         self._writer = writer
+        self._config = config
         self._connection = writer.connection
         self._trusted = trusted
         self._scopes: dict[str, int] = {}
@@ -179,6 +181,7 @@ class _Import:
             schema.demonstration: [],
             schema.use: [],
         }
+        self._places: Counter[tuple[int, str]] = Counter()
         self._counts: Counter[str] = Counter()
         self._skipped: list[str] = []
 
@@ -257,9 +260,20 @@ class _Import:
             self._rows[schema.demonstration].append(learning.demonstration_row(event))
             self._counts["demonstrations"] += 1
             return
+        if line.kind is Kind.OPERATION and not self._trusted:
+            body = self._capped(lesson, body)
         event = self._append(scope, line, body, lesson)
         if line.kind is Kind.USED:
             self._rows[schema.use] += learning.use_rows(event)
+
+    def _capped(self, lesson: int, body: dict[str, Any]) -> dict[str, Any]:
+        """An operation within the caps of this store, whatever the file says of it."""
+        place = self._places[lesson, body["agent"]]
+        self._places[lesson, body["agent"]] += 1
+        kind, names_one = OperationKind(body["operation"]), body["insight"] is not None
+        refused = learning.refusal(kind, body["text"], place, self._config, names_one=names_one)
+        cap = min(body["cap"], self._config.most_insights)
+        return {**body, "cap": cap, "refused": body["refused"] or refused}
 
     def _command(self, scope: int, line: _Line, body: Mapping[str, Any]) -> None:
         if not self._trusted and line.kind in _LETS_IN:
