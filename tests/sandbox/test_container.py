@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
-import secrets
 import shutil
 import signal
 import subprocess
@@ -28,79 +26,17 @@ from experepair.sandbox.engine import ENGINES, Engine, find_engine
 from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.run_folder import RunFolder
 from experepair.sandbox.sandbox import Limits
+from images import MORE, Images, called, engine_images
 from roots import PROGRAMS, make_root
 
-MORE = (
-    "tar",
-    "timeout",
-    "sleep",
-    "env",
-    "chown",
-    "chmod",
-    "grep",
-    "id",
-    "xargs",
-    "git",
-    "kill",
-    "mv",
-    "setsid",
-)
 PLACE = Path("/home/someone/project")
-
-
-def called(*words: str, stdin: bytes = b"") -> str:
-    return subprocess.run(words, input=stdin, capture_output=True, check=True).stdout.decode()
-
-
-@dataclass
-class Images:
-    """An engine that runs containers, and how images are made for it."""
-
-    engine: Engine
-    root: Path
-    made: list[str]
-
-    def make(self, *changes: str, root: Path | None = None) -> str:
-        name = f"experepair-test:{secrets.token_hex(6)}"
-        packed = subprocess.run(
-            ["tar", "-C", str(root or self.root), "-c", "."], capture_output=True, check=True
-        ).stdout
-        words = [word for change in changes for word in ("--change", change)]
-        called(*self.engine.words, "import", *words, "-", name, stdin=packed)
-        self.made.append(name)
-        return name
-
-    def left(self, lock_below: Path) -> list[str]:
-        """Containers and images of sandboxes with this run root."""
-        found = []
-        for kind in ("container", "image"):
-            labels = asyncio.run(self.engine.labelled(kind, leftovers.LOCK))
-            found += [each for each, its in labels.items() if its[leftovers.LOCK].startswith(str(lock_below))]
-        return found
 
 
 @pytest.fixture(scope="module", params=ENGINES)
 def images(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Images]:
-    try:
-        engine = asyncio.run(find_engine(request.param))
-    except SandboxUnavailable as error:
-        pytest.skip(str(error).splitlines()[0])
     root = make_root(tmp_path_factory.mktemp("image") / "root", (*PROGRAMS, *MORE))
-    (root / "tmp").chmod(0o1777)
-    images = Images(engine, root, [])
-    try:
-        images.make()
-        trial = subprocess.run(
-            [*engine.words, "run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024",
-             "--ulimit", "nproc=1024:1024", images.made[0], "true"], capture_output=True, check=False,
-        )  # fmt: skip
-        if trial.returncode not in (0, 127) and b"hybrid" not in trial.stderr:  # no `true`; runc is taken
-            pytest.skip(f"{engine.name} runs no containers: {trial.stderr.decode()[-300:]}")
+    with engine_images(request.param, root) as images:
         yield images
-    finally:
-        for name in images.made:
-            with contextlib.suppress(subprocess.CalledProcessError):
-                called(*engine.words, "rmi", "--force", name)
 
 
 @dataclass

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import shutil
 import subprocess
 import sys
-import sysconfig
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from experepair.session.settings import Settings
 from experepair.workspace.checkout import checkout
 from experepair.workspace.repository import Repository
 from repositories import git, make_repository
+from roots import make_python
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 PROJECT = '[project]\nname = "mypkg"\nrequires-python = ">=3.8"\n'
@@ -104,34 +103,12 @@ def test_a_folder_that_only_the_configuration_names_is_on_the_import_path(home: 
     assert seen(make_repository(home / "repo", files), python=BASE)[0].preflight.verdict is Verdict.PROVED
 
 
-def conda(prefix: Path) -> Path:
-    """An environment as conda lays it out: a Python of its own, its library beside it, and what was installed."""
-    real, library = Path(BASE).resolve(), Path(sysconfig.get_path("stdlib", vars={"installed_base": ""}))
-    own = prefix / library.relative_to("/")
-    (prefix / "bin").mkdir(parents=True)
-    (prefix / "conda-meta").mkdir()
-    (prefix / "conda-meta" / "history").write_text("")
-    program = prefix / "bin" / real.name
-    shutil.copy(real, program)
-    (prefix / "bin" / "python").symlink_to(real.name)
-    dull = shutil.ignore_patterns("test", "site-packages", "idlelib", "ensurepip", "__pycache__", "config-*")
-    shutil.copytree(sysconfig.get_path("stdlib"), own, ignore=dull)
-    if sysconfig.get_config_var("Py_ENABLE_SHARED"):  # found from where it lies, as conda's are
-        libraries = sysconfig.get_config_var("LIBDIR")
-        shutil.copy(Path(libraries, sysconfig.get_config_var("INSTSONAME")), prefix / "lib")
-        was = libraries.encode() + b"\0"
-        program.write_bytes(program.read_bytes().replace(was, b"$ORIGIN/../lib".ljust(len(was), b"\0")))
-    ask = [str(program), "-c", "import site; print(site.getsitepackages()[-1])"]
-    site = Path(subprocess.run(ask, capture_output=True, check=True, env={}, text=True).stdout.strip())
-    site.mkdir(parents=True)  # Debian's Python has another name for it
-    return site
-
-
 def test_an_environment_of_conda_is_found_and_brings_its_packages_programs_and_prefix(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = home / "conda" / "envs" / "work"
-    (conda(prefix) / "dependency.py").write_text("")
+    (make_python(prefix) / "dependency.py").write_text("")
+    (prefix / "conda-meta").mkdir()
     (prefix / "bin" / "tool").write_text('#!/bin/sh\necho "$CONDA_PREFIX"\n')
     (prefix / "bin" / "tool").chmod(0o755)
     repo = make_repository(home / "repo", {"mypkg/__init__.py": "import dependency\n"})

@@ -184,9 +184,10 @@ def image_of(settings: Settings) -> ImageChoice | None:
     """
     if settings.image is None:
         return None
-    if settings.build_products or settings.setup:
+    if settings.build_products:
         raise UsageError(
-            "--build-products and --setup are not for an --image: build the repository in the image"
+            "--build-products are this machine's, and an --image keeps its own: build the repository in the image, or "
+            "give --setup, which runs in it"
         )
     return ImageChoice(settings.image, settings.image_workdir, settings.python)
 

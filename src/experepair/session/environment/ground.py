@@ -91,13 +91,15 @@ async def prepare(
             f"compiled parts of the checkout are not used: {_some(extensions)}; --build-products lays them under the tree"
         )
     if settings.setup:
-        layers = _digest(checkout.tree_id, layers, *_set_up_by(settings, interpreter))
+        image = await _image(tree, interpreter, opening) if settings.image else ""
+        layers = _digest(checkout.tree_id, layers, image, *_set_up_by(settings, interpreter))
         tell(f"set-up: {settings.setup}")
         tree, said = await _with_setup(
             tree, _folder(layers), interpreter, settings, opening, set(checkout.files())
         )
         notes += said
-        interpreter = _own_environment(tree, repository.root, interpreter, settings)
+        if not settings.image:
+            interpreter = _own_environment(tree, repository.root, interpreter, settings)
         around = replace(around, python=interpreter.path, found=interpreter.found)
     return Ground(tree, interpreter, layers, around, tuple(notes))
 
@@ -116,6 +118,12 @@ def surroundings(
         products=partial(build_products, repository, checkout.files()),
         generated=partial(is_generated, repository, checkout.files()),
     )
+
+
+async def _image(tree: Path, interpreter: Interpreter, opening: Opening) -> str:
+    """Id of the image, whose name may stand for another one tomorrow."""
+    async with opening(tree=tree, interpreter=interpreter) as sandbox:
+        return sandbox.isolation.image
 
 
 async def _with_setup(
