@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 
 from experepair.errors import ExpeRepairError
-from experepair.web.pages import home, runs
+from experepair.web.pages import home, memory, runs
 from experepair.web.rendering import page
 from experepair.web.shelf import NotThere
 
@@ -34,11 +34,11 @@ class _Assets(StaticFiles):
 
 def application(shelf: Shelf) -> FastAPI:
     """All pages over what is on a shelf."""
-    quiet: Any = {"tracing": False, "metrics": False, "logging": False, "auto_configure": False}
+    quiet: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, telemetry=quiet)
     app.state.site = shelf
     app.mount("/static", _Assets(directory=STATIC), name="static")
-    for part in (home, runs):
+    for part in (home, memory, runs):
         app.include_router(part.router)
     app.add_exception_handler(ExpeRepairError, _told)
     app.add_exception_handler(404, _missing)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,6 +105,10 @@ class Shelf:
         """
         return self.repairs.read(self.run(name).folder)
 
+    def run_with_id(self, run_id: str) -> str:
+        """The name of the run that has this id; "" when it isn't here."""
+        return next((run.name for run in self.runs() if _id_of(run.folder / JOURNAL) == run_id), "")
+
     @cached_property
     def _store(self) -> Store:
         return self._stack.enter_context(self.open_memory())
@@ -160,6 +164,16 @@ def _title_of(journal: Path) -> str:
             first = json.loads(file.readline(4_000_000))
         return str(first["issue"]).strip().splitlines()[0]
     except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return ""
+
+
+@lru_cache(maxsize=10_000)
+def _id_of(journal: Path) -> str:
+    """The id of a run, which never changes."""
+    try:
+        with journal.open("rb") as file:
+            return str(json.loads(file.readline(4_000_000))["run_id"])
+    except (OSError, ValueError, KeyError, TypeError):
         return ""
 
 

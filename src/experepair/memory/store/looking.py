@@ -47,6 +47,8 @@ def _conditions(wanted: Filter) -> Iterator[sa.ColumnElement[bool]]:
         yield _L.c.issue == wanted.issue_id
     if wanted.key is not None:
         yield _L.c.key == wanted.key
+    if wanted.outcome is not None:
+        yield _L.c.outcome == wanted.outcome
     if wanted.text:
         escaped = json.dumps(wanted.text)[1:-1]  # as it stands in the stored JSON
         yield sa.cast(_E.c.body, sa.Text).icontains(escaped, autoescape=True)

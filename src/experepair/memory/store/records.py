@@ -195,6 +195,7 @@ class Filter:
         issue_id: from which issue.
         key: from which lesson.
         text: a piece of the issue, script or patch, in any case of ASCII letters.
+        outcome: how the repair ended that it was learned from.
     """
 
     scope: str | None = None
@@ -204,6 +205,7 @@ class Filter:
     issue_id: str | None = None
     key: str | None = None
     text: str = ""
+    outcome: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
