@@ -23,7 +23,6 @@ from experepair.errors import UsageError
 from experepair.journal.reading import read_journal
 from experepair.memory.learn.diffs import split
 from experepair.session.out import JOURNAL
-from experepair.steps.result import Result
 
 EVALUATION = "eval"
 """Folder beside a variant's runs in which `bench eval` leaves its judgements."""
@@ -103,8 +102,8 @@ def collect(root: Path, answers: Mapping[str, Answer]) -> Collected:
     return Collected(campaign, variants, seeds)
 
 
-Verdicts = Callable[[str, Result], bool | None]
-"""Whether an instance is resolved by the patch of a result; None when nobody has judged that patch."""
+Verdicts = Callable[[str, str], bool | None]
+"""Whether an instance is resolved by a patch, "" for none; None when nobody has judged that patch."""
 
 
 def _measured(
@@ -115,7 +114,7 @@ def _measured(
     gold: Mapping[str, tuple[str, ...]],
 ) -> Measured:
     repairs, failed, missing = [], {}, []
-    verdicts = _verdicts(home / EVALUATION)
+    verdict = verdicts(home / EVALUATION)
     for instance in instances:
         run = home / RUNS / instance
         outcome = read_outcome(run)
@@ -130,20 +129,19 @@ def _measured(
                     read_journal(run / JOURNAL),
                     result,
                     read_shown(run),
-                    resolved=verdicts(instance, result),
+                    resolved=verdict(instance, result.patch.diff if result.patch else ""),
                     gold_files=gold.get(instance, ()),
                 )
             )
     return Measured(name, variant, tuple(repairs), failed, tuple(missing))
 
 
-def _verdicts(evaluation: Path) -> Verdicts:
+def verdicts(evaluation: Path) -> Verdicts:
     """What `bench eval` left in a folder: judgements of single patches, else the list of the resolved."""
     known = (evaluation / RESULTS).is_file() or (evaluation / JUDGED).is_dir()
     listed = read_results(evaluation / RESULTS) if (evaluation / RESULTS).is_file() else None
 
-    def verdict(instance: str, result: Result) -> bool | None:
-        patch = result.patch.diff if result.patch else ""
+    def verdict(instance: str, patch: str) -> bool | None:
         if not known:
             return None
         if not patch.strip():
