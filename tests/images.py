@@ -56,10 +56,10 @@ class Images:
         self.made.append(name)
         return name
 
-    def left(self, lock_below: Path) -> list[str]:
+    def left(self, lock_below: Path, *kinds: str) -> list[str]:
         """Containers and images of sandboxes with this run root."""
         found = []
-        for kind in ("container", "image"):
+        for kind in kinds or ("container", "image"):
             labels = asyncio.run(self.engine.labelled(kind, leftovers.LOCK))
             found += [each for each, its in labels.items() if its[leftovers.LOCK].startswith(str(lock_below))]
         return found

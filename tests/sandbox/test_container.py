@@ -343,6 +343,48 @@ def test_an_image_without_a_timeout_program_has_a_deadline_too(
     assert images.left(tmp_path) == []
 
 
+SIZED = """#!/bin/sh
+# An engine whose storage driver holds the size of a layer, as of xfs with quotas: here by a tmpfs.
+n=$#
+while [ $n -gt 0 ]; do
+    n=$((n - 1)) word=$1
+    shift
+    if [ "$word" = --storage-opt ]; then
+        n=$((n - 1))
+        set -- "$@" --mount "type=tmpfs,destination={place},tmpfs-mode=1777,tmpfs-size=${{1#size=}}"
+        shift
+    else
+        set -- "$@" "$word"
+    fi
+done
+exec {engine} "$@"
+"""
+
+
+def test_where_the_storage_driver_limits_a_layer_no_more_than_the_limit_is_written(
+    images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if images.engine.name != "podman":
+        pytest.skip("only podman fills a tmpfs with what the image has there")
+    program = tmp_path / "bin" / "podman"
+    program.parent.mkdir()
+    program.write_text(SIZED.format(place=PLACE, engine=images.engine.words[0]))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+
+    async def scenario() -> Completed:
+        choice, tree = ImageChoice(images.made[0]), make_tree(tmp_path / "t")
+        async with ContainerSandbox("podman", tree, PLACE, choice, run_root=tmp_path / "run") as box:
+            assert box.isolation.notes == ()
+            text = "for n in 1 2 3 4 5 6; do head -c 6000000 /dev/zero >f$n; done; cat f* | wc -c; cat run.sh"
+            return await box.run(Command(("sh", "-c", text)), limits=Limits(time_s=30, disk_mb=16))
+
+    done = asyncio.run(scenario())
+    assert 15 << 20 < int(done.stdout.split()[0]) <= 16 << 20
+    assert "No space left on device" in done.stderr
+    assert done.stdout.endswith("echo original\n")
+
+
 PARENT = """
 import asyncio, sys
 from pathlib import Path
@@ -354,7 +396,7 @@ engine, tree, run_root, image = sys.argv[1:]
 async def main():
     box = ContainerSandbox(engine, Path(tree), Path("/home/x/y"), ImageChoice(image), run_root=Path(run_root))
     async with box as sandbox:
-        command = Command(("sh", "-c", "setsid sleep 60 & sleep 60"))
+        command = Command(("sh", "-c", "trap '' TERM; setsid sleep 60 & while :; do sleep 60; done"))
         runs = [asyncio.create_task(sandbox.run(command)) for _ in range(2)]
         print("running", flush=True)
         await asyncio.gather(*runs)
@@ -375,7 +417,11 @@ def test_nothing_outlives_kill_9_or_ctrl_c(images: Images, tmp_path: Path, way: 
         time.sleep(1)
         parent.send_signal(way)
         parent.wait(30)
+        before = time.monotonic()
+        assert eventually(lambda: images.left(run_root, "container") == [], 10)
+        containers_s = time.monotonic() - before
         assert eventually(lambda: images.left(run_root) == [], 10)
+    assert containers_s < 5 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     assert way is signal.SIGKILL or list(run_root.iterdir()) == []
 
 

@@ -43,12 +43,24 @@ from experepair.sandbox.sandbox import Isolation, Limits
 _DAY_S = 86_400.0
 _LOOK_S = 1.0
 """Between two looks at how much a container has written."""
-_DISK_NOTE = "disk use of the container is limited per file, and looked at every second; /tmp and home have a fixed size"
+_TRIAL_MB = 16
+_DISK_NOTE = (
+    "the engine's storage driver can't limit disk use: each file of a container is limited, and all of them are looked at "
+    "every second; /tmp, /dev/shm and home have a fixed size"
+)
 _CUT = """
 while read -r line; do
     case $line in Iface*) ;; *) echo "the network isn't cut" >&2; exit 13 ;; esac
 done </proc/net/route
 """
+_FILL = f"""
+for half in 1 2; do
+    head -c {_TRIAL_MB * 3 << 18} /dev/zero >experepair-half-$half || break
+    [ $half = 1 ] || echo unsized
+done
+rm -f experepair-half-1 experepair-half-2
+"""
+"""More than the limit of the trial, in files that are each below it."""
 _TRIAL = """
 echo new >experepair-trial && rm experepair-trial || exit 14
 if [ -e .git ] && touch .git/experepair-trial 2>/dev/null; then echo ".git is not read-only" >&2; exit 15; fi
@@ -147,24 +159,36 @@ class ContainerSandbox(OpenedSandbox):
 
     async def _prove(self) -> None:
         """Run a command, and see whether what was promised is there."""
-        limits = Limits(time_s=60)
+        limits = Limits(time_s=60, disk_mb=_TRIAL_MB)
         laid = {"experepair-laid": b"laid\n"}
+        trial = _TRIAL if self._network else _CUT + _TRIAL
         try:
-            trial = _TRIAL if self._network else _CUT + _TRIAL
-            done = await self._run(Command(("sh", "-c", trial)), laid, limits)
+            done = await self._sized_trial(trial, laid, limits)
+            if done is None:
+                done = await self._run(Command(("sh", "-c", trial)), laid, limits)
         except SetupFailed as error:
             raise SandboxUnavailable(f"{self._name} doesn't run commands in the image: {error}") from error
         lines = done.stdout.split()
         if done.exit_code or "laid" not in lines:
             reason = done.stderr.strip() or "the tree in the image is a volume, or can't be written"
             raise SandboxUnavailable(f"{self._name} doesn't isolate commands in the image: {reason}")
-        self._notes = (*self._image.notes, _DISK_NOTE)
+        self._notes = (*self._image.notes, *(() if self._ground.sized else (_DISK_NOTE,)))
         if "nested" in lines:
             self._notes += (f"{self._name} lets commands make nested user namespaces",)
         if str((limits.total_memory_mb + limits.disk_mb) << 20) in lines:
             self._memory = f"a cgroup of {self._name}"
         else:
             self._notes += (f"{self._name} was not seen to limit the memory of a container",)
+
+    async def _sized_trial(self, trial: str, laid: Changes, limits: Limits) -> Completed | None:
+        """Have the engine hold the size of the layer, where its storage driver can; None where it can't."""
+        self._ground = replace(self._ground, sized=True)
+        with contextlib.suppress(SetupFailed):
+            done = await self._run(Command(("sh", "-c", trial + _FILL)), laid, limits)
+            if "unsized" not in done.stdout.split():
+                return done
+        self._ground = replace(self._ground, sized=False)
+        return None
 
     async def _run(self, command: Command, changes: Changes, limits: Limits) -> Completed:
         check_paths(command)
@@ -184,7 +208,7 @@ class ContainerSandbox(OpenedSandbox):
                 limits=limits,
                 prelude=packed,
                 trailer=Trailer(mark.encode(), room) if command.collect else None,
-                watch=lambda _: self._disk_exceeded(token, limits.disk_mb),
+                watch=None if ground.sized else lambda _: self._disk_exceeded(token, limits.disk_mb),
             )
             gone = outcome.ended is Ended.EXITED
         finally:

@@ -32,6 +32,7 @@ class ContainerGround:
         prepared: id of the image with the checkout in it.
         labels: of every container.
         network: whether it is left open.
+        sized: whether the engine holds the size of a container's layer.
     """
 
     engine: Engine
@@ -39,6 +40,7 @@ class ContainerGround:
     prepared: str
     labels: Mapping[str, str]
     network: bool = False
+    sized: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ def container_command(ground: ContainerGround, execution: ContainerExecution) ->
     for place in ("/tmp", HOME):  # noqa: S108 # the container's own
         if not PurePosixPath(image.place).is_relative_to(place):
             argv += ["--tmpfs", f"{place}:rw,exec,nosuid,nodev,mode=1777,size={limits.disk_mb}m"]
+    if ground.sized:
+        argv += ["--storage-opt", f"size={limits.disk_mb}m"]
     # The deadline is the first process: nothing inside can kill that one.
     if image.timeout:
         argv += ["--entrypoint", "timeout", ground.prepared, "-s", "KILL", last]

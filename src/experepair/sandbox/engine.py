@@ -136,7 +136,7 @@ def ulimits() -> list[str]:
 def options(labels: Mapping[str, str], extra: Sequence[str] = (), *, network: bool = False) -> list[str]:
     """What every container of experepair is started with: no network unless it is asked for, no log, no privileges."""
     words = [] if network else ["--network", "none"]
-    words += ["--log-driver", "none", "--hostname", "sandbox", "--workdir", "/"]
+    words += ["--log-driver", "none", "--hostname", "sandbox", "--workdir", "/", "--stop-timeout", "0"]
     words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", *ulimits(), *extra]
     return [*words, *(word for name, value in labels.items() for word in ("--label", f"{name}={value}"))]
 
