@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import cast
 
@@ -25,7 +24,8 @@ def suffixes() -> tuple[str, ...]:
 
 def language_of(path: str) -> Language | None:
     """The language that a file is written in, by its suffix; None when it is none of ours."""
-    module = _MODULES.get(PurePosixPath(path).suffix)
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")  # a PurePath takes ten times as long
+    module = _MODULES.get(dot + ending) if stem else None
     return _load(module) if module else None
 
 

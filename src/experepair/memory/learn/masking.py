@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,10 +63,10 @@ def mask(text: str, folders: Mapping[str, str] | None = None) -> str:
     lowered = ""
     for rule in RULES:
         lowered = lowered or (text.lower() if rule.any_case else "")
-        if any(mark in (lowered if rule.any_case else text) for mark in rule.marks):
+        if _holds(lowered if rule.any_case else text, rule.marks):
             text = _without(rule, text)
     for marks, pattern, name in _PATHS:
-        if any(mark in text for mark in marks):
+        if _holds(text, marks):
             text = pattern.sub(name, text)
     return text
 
@@ -108,6 +108,13 @@ def masked(lesson: Lesson, root: Path | None = None) -> Lesson:
         operations={agent: tuple(map(operation, each)) for agent, each in lesson.operations.items()},
         patch=safe(lesson.patch),
     )
+
+
+def _holds(text: str, marks: Iterable[str]) -> bool:
+    for mark in marks:  # noqa: SIM110  (half the time of `any`, and this is most of what masking costs)
+        if mark in text:
+            return True
+    return False
 
 
 def _masked_block(block: re.Match[str]) -> str:
