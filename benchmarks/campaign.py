@@ -82,7 +82,7 @@ def command(options: Options, out: Path, at_once: int, *more: str) -> list[str]:
         sys.executable, "-m", "experepair", "bench", "run", str(options.dataset),
         "--mirrors", str(options.mirrors), "--environments", str(options.environments),
         "--instances", ",".join(options.instances), "--out", str(out), "--jobs", str(at_once),
-        "--model", "openai:stub", "--base-url", f"{options.url}/v1", "--price", "1/1", *more,
+        "--model", "openai:stub", "--base-url", f"{options.url}/v1", "--price", "1/1", "--no-scripts", *more,
     ]  # fmt: skip
 
 
@@ -117,14 +117,15 @@ def shares(entries: Iterable[Sequence[Entry]]) -> list[float]:
     return sorted(1 - busy_s(each) / span_s(each) for each in entries)
 
 
-def throughput(options: Options, levels: Sequence[int]) -> None:
+def throughput(options: Options, levels: Sequence[int], *, cold: bool) -> None:
     """Print repairs an hour at each level, and overheads."""
     print(f"{len(options.instances)} instances", flush=True)
     print(
         f"{'':<10}{'wall s':>9}{'an hour':>9}{'times':>7}{'a repair s':>12}{'overhead':>10}{'most':>7}{'done':>6}"
     )
     alone = 0.0
-    for label, at_once in [("cold, 1", levels[0]), *((str(level), level) for level in levels)]:
+    first = [("cold, 1", levels[0])] if cold else []
+    for label, at_once in [*first, *((str(level), level) for level in levels)]:
         out = options.work / f"campaign-{label.replace(', ', '-')}"
         started = time.monotonic()
         done = subprocess.run(command(options, out, at_once), capture_output=True, text=True, check=False)
@@ -206,8 +207,13 @@ def main() -> None:
     parser.add_argument(
         "--small", action="store_true", help="8 instances at 1 and 4; 4 instances and 5 kills"
     )
+    parser.add_argument("--warm", action="store_true", help="leave out the cold campaign: the cache is warm")
+    parser.add_argument(
+        "--existing-tests-s", type=float, default=60.0, help="wall time for existing tests on one candidate"
+    )
     parser.add_argument("--work", type=Path, help="keeps campaigns for a look")
     given = parser.parse_args()
+    os.environ["EXPEREPAIR_REPAIR__EXISTING_TESTS_TIME_S"] = str(given.existing_tests_s)
     throughput_wanted = given.what == "throughput"
     limit = (8 if throughput_wanted else 4) if given.small else given.limit
     levels = [1, 4] if given.small else [int(level) for level in given.at_once.split(",")]
@@ -220,7 +226,7 @@ def main() -> None:
             stub.url, work,
         )  # fmt: skip
         if throughput_wanted:
-            throughput(options, levels)
+            throughput(options, levels, cold=not given.warm)
         else:
             resume(options, 5 if given.small else given.kills, 4)
 
