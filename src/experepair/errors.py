@@ -8,8 +8,10 @@
     ├── SandboxUnavailable         4   nothing here can isolate a command
     ├── BudgetSpent                5   a cap on cost or tokens is reached
     ├── JournalError               2   a journal can't be read, is in use, or doesn't fit
+    │   ├── JournalHeld                another process writes it
     │   └── ReplayMiss                 it holds no reply for a request
     └── OutputError                2   a result can't be written
+        └── LeaseLost                  another process has taken the run over
 
 An error names the value, carries the data, and says what to do next.
 """
@@ -55,6 +57,10 @@ class JournalError(ExpeRepairError):
     """A journal can't be opened, read or continued."""
 
 
+class JournalHeld(JournalError):
+    """Another process that lives is writing the journal."""
+
+
 class ReplayMiss(JournalError, LookupError):
     """The journal holds no reply for a request.
 
@@ -73,3 +79,7 @@ class ReplayMiss(JournalError, LookupError):
 
 class OutputError(ExpeRepairError):
     """A result could not be written; what was there before is unchanged."""
+
+
+class LeaseLost(OutputError):
+    """Another process has taken the run over: nothing of it is written or learned here any more."""

@@ -21,7 +21,7 @@ def test_a_repair_leaves_a_patch_that_applies_a_test_to_keep_and_the_reasons(
     assert result.patch.name == "P1.2"
     assert result.patch.reasons == "P1.2 is the clearest."
     assert {path.name for path in out.iterdir()} == {
-        "journal.jsonl", "patch.diff", "report.md", "reproduce_test.py", "result.json",
+        "journal.jsonl", "journal.jsonl.lease", "patch.diff", "report.md", "reproduce_test.py", "result.json",
     }  # fmt: skip
     assert Result.model_validate_json((out / "result.json").read_text()).patch == result.patch
     kept = [sys.executable, str(out / "reproduce_test.py")]

@@ -46,6 +46,7 @@ class Trajectory:
         uses: what was recalled from memory, each once.
         models: that answered, "provider:name".
         patch: the final one, as a diff; "" when there is none.
+        fence: number of the process that tells it, among those that held the run; 0 when nobody counts them.
     """
 
     run_id: str
@@ -57,3 +58,4 @@ class Trajectory:
     uses: tuple[Use, ...] = ()
     models: tuple[str, ...] = ()
     patch: str = ""
+    fence: int = 0

@@ -44,6 +44,8 @@ class RunStarted(Record, frozen=True):
     """Whether what the issue teaches may be recalled without being accepted."""
     created_at: str = ""
     """When the issue was written: UTC, ISO 8601; "" when unknown."""
+    fence: int = 0
+    """Number of the process that writes from here on, higher than all before; 0 when no lease was held."""
     settings: dict[str, Any] = {}
     """What the run was told: flags, models, limits. No secrets."""
 

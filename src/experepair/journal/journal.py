@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import TypeVar, cast
 
-from experepair.errors import JournalError, OutputError
+from experepair.errors import JournalError, LeaseLost, OutputError
 from experepair.journal.distilled import distil, write_journal
 from experepair.journal.entries import Entry, Record
+from experepair.journal.lease import Lease, LeaseConfig
 from experepair.journal.reading import decode, encode, read_journal
 
 __all__ = ["Journal", "Subscriber", "distil", "read_journal", "write_journal"]
 
 Subscriber = Callable[[Entry], None]
 E = TypeVar("E", bound=Record)
+_LEASE = LeaseConfig()
 
 
 class Journal:
-    """Entries of one run, held by one process at a time; threads may share it.
+    """Entries of one run, held by one process at a time by a lease; threads may share it.
 
     Make one with `create`, `resume` or `in_memory`; close it, or use it in a `with` block.
     """
 
-    def __init__(self, path: Path | None, fd: int | None, entries: Sequence[Entry], size: int) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        fd: int | None,
+        entries: Sequence[Entry],
+        size: int,
+        lease: Lease | None = None,
+    ) -> None:
         self.path = path
         """The file, or None for a journal in memory."""
         self._fd = fd
+        self._lease = lease
         self._entries = list(entries)
         self._size = size
         self._broken: str | None = None
@@ -39,54 +49,65 @@ class Journal:
         self._lock = threading.RLock()
 
     @classmethod
-    def create(cls, path: Path) -> Journal:
+    def create(cls, path: Path, lease: LeaseConfig = _LEASE) -> Journal:
         """A new journal.
 
+        Args:
+            path: of the file.
+            lease: how long its writer may be silent.
+
         Raises:
-            JournalError: there is a file already.
+            JournalError: there is a file already, or another process is about to make it.
             OutputError: it can't be made.
         """
+        held = Lease.claim(lease_folder(path), lease)
         try:
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+            held.settle()
         except FileExistsError as error:
+            held.release()
             raise JournalError(
                 f"the journal {str(path)!r} exists already; resume that run, or choose another folder"
             ) from error
         except OSError as error:
+            held.release()
             raise OutputError(f"can't make the journal {str(path)!r}: {error.strerror or error}") from error
-        _hold(fd, path)
         _sync_folder(path.parent)
-        return cls(path, fd, (), 0)
+        return cls(path, fd, (), 0, held)
 
     @classmethod
-    def resume(cls, path: Path) -> Journal:
+    def resume(cls, path: Path, lease: LeaseConfig = _LEASE) -> Journal:
         """Take up a journal where it ended; a last line without its end is cut off.
+
+        Args:
+            path: of the file.
+            lease: how long its writer may be silent, and whether one that is gets dispossessed.
 
         Raises:
             JournalError: there is none, another process holds it, it is damaged, or too new.
             OutputError: it can't be written.
         """
-        try:
-            fd = os.open(path, os.O_RDWR | os.O_APPEND)
-        except FileNotFoundError as error:
-            raise JournalError(f"there is no journal {str(path)!r} to resume") from error
-        except OSError as error:
-            raise OutputError(f"can't write the journal {str(path)!r}: {error.strerror or error}") from error
-        _hold(fd, path)
+        if not path.exists():
+            raise JournalError(f"there is no journal {str(path)!r} to resume")
+        held = Lease.claim(lease_folder(path), lease)
         try:
             content = path.read_bytes()
             entries, whole = decode(content, path)
-            if whole < len(content):
-                os.ftruncate(fd, whole)
+            if held.earlier_may_write:
+                _write_anew(path, content[:whole])
+            elif whole < len(content):
+                os.truncate(path, whole)
+            fd = os.open(path, os.O_RDWR | os.O_APPEND)
+            held.settle()
         except OSError as error:
-            os.close(fd)
+            held.release()
             raise OutputError(
                 f"can't take up the journal {str(path)!r}: {error.strerror or error}"
             ) from error
         except JournalError:
-            os.close(fd)
+            held.release()
             raise
-        return cls(path, fd, entries, whole)
+        return cls(path, fd, entries, whole, held)
 
     @classmethod
     def in_memory(cls, entries: Sequence[Entry] = ()) -> Journal:
@@ -101,6 +122,7 @@ class Journal:
 
         Raises:
             OutputError: it can't be written; what was there before is unchanged.
+            LeaseLost: another process has taken the journal over.
         """
         with self._lock:
             stored = entry.model_copy(
@@ -125,22 +147,49 @@ class Journal:
         with self._lock:
             self._subscribers.append(callback)
 
+    @property
+    def fence(self) -> int:
+        """Number of the holder: higher than that of every earlier one; 0 when no file keeps the journal."""
+        return self._lease.token if self._lease else 0
+
+    def check_held(self) -> None:
+        """Do nothing while this process holds the journal.
+
+        Raises:
+            LeaseLost: another has taken it over.
+        """
+        if self._lease:
+            self._lease.check()
+
     def close(self) -> None:
-        """Let go of the file; later appends are refused."""
+        """Let go of the file; later appends are refused.
+
+        Raises:
+            LeaseLost: another process has taken it over before.
+        """
         with self._lock:
             if self._fd is not None:
                 os.close(self._fd)
                 self._fd = None
+        if self._lease:
+            self._lease.release()
 
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except LeaseLost:
+            if kind is None or issubclass(kind, Exception):  # an interruption stays one
+                raise
 
     def _write(self, line: bytes) -> None:
         if self._fd is None:
             raise JournalError(f"the journal {str(self.path)!r} is closed")
+        self.check_held()
         if self._broken is not None:
             raise OutputError(self._broken)
         try:
@@ -155,33 +204,24 @@ class Journal:
             except OSError:
                 self._broken = message  # a torn line stands there: nothing may come after it
             raise OutputError(message) from error
+        self.check_held()  # what is acknowledged was there before another could begin to read
         self._size += len(line)
 
 
-def _hold(fd: int, path: Path) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = _holder(fd)
-        os.close(fd)
-        raise JournalError(
-            f"the journal {str(path)!r} is in use by another experepair{holder}; "
-            "wait until it ends, or stop it, then resume"
-        ) from error
-    except OSError as error:
-        os.close(fd)
-        raise OutputError(f"can't lock the journal {str(path)!r}: {error.strerror or error}") from error
+def lease_folder(path: Path) -> Path:
+    """Where the lease of a journal is."""
+    return path.with_name(f"{path.name}.lease")
 
 
-def _holder(fd: int) -> str:
-    """Who holds the lock, where the kernel tells (Linux)."""
-    inode = os.fstat(fd).st_ino
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            fields = line.split()
-            if fields[1:2] == ["FLOCK"] and fields[5:6] and fields[5].endswith(f":{inode}"):
-                return f" (process {fields[4]})"
-    return ""
+def _write_anew(path: Path, content: bytes) -> None:
+    """Put a copy in the place of a file: what an earlier holder still writes goes into the one that nobody reads."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -24,8 +24,8 @@ def trajectory(entries: Sequence[Entry], issue: Issue, chosen: Sequence[str], pa
     Raises:
         JournalError: the journal has no beginning.
     """
-    started = next((entry for entry in entries if isinstance(entry, RunStarted)), None)
-    if started is None:
+    starts = [entry for entry in entries if isinstance(entry, RunStarted)]
+    if not starts:
         raise JournalError("the journal has no beginning: its first entry should be a run_started")
     ended = next((entry for entry in reversed(entries) if isinstance(entry, RunEnded)), None)
     trials: dict[str, Trial] = {}
@@ -41,15 +41,16 @@ def trajectory(entries: Sequence[Entry], issue: Issue, chosen: Sequence[str], pa
                 entry.applied,
             )
     return Trajectory(
-        started.run_id,
+        starts[0].run_id,
         issue,
-        started.commit,
+        starts[0].commit,
         ended.status if ended else "interrupted",
         tuple(trials.values()),
         tuple(chosen),
         uses(entries),
         _models(entries),
         patch,
+        starts[-1].fence,
     )
 
 

@@ -37,6 +37,7 @@ class Lesson:
         operations: on the insights, by agent, in order.
         uses: what was recalled, each once.
         patch: the final one; "" when there is none. A human's verdict compares with it.
+        fence: number of the process that tells it, among those that held the run; 0 when nobody counts them.
     """
 
     key: str
@@ -50,6 +51,7 @@ class Lesson:
     operations: Mapping[Agent, tuple[Operation, ...]] = field(default_factory=dict)
     uses: tuple[Use, ...] = ()
     patch: str = ""
+    fence: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from experepair.domain.trajectory import Trajectory
 from experepair.memory.config import RecallConfig
 from experepair.memory.eligibility import Bounds
 from experepair.memory.learn.diffs import blobs_of, functions
-from experepair.memory.learn.extraction import lesson_of
+from experepair.memory.learn.extraction import key_of_run, lesson_of
 from experepair.memory.learn.masking import masked
 from experepair.memory.lesson import Learned
 from experepair.memory.recall import Recaller
@@ -68,6 +68,10 @@ class RepositoryMemory:
     async def insights(self, agent: Agent) -> tuple[Insight, ...]:
         """All present insights of an agent, as the summarizer sees them. Never writes."""
         return await asyncio.to_thread(self._recaller.insights, agent)
+
+    async def raise_fence(self, run_id: str, fence: int) -> None:
+        """From now on refuse what those teach who held this run before the process with that number."""
+        await asyncio.to_thread(self._store.raise_fence, self._scope, key_of_run(run_id), fence)
 
     async def learn(
         self, trajectory: Trajectory, operations: Mapping[Agent, tuple[Operation, ...]]

@@ -19,6 +19,7 @@ from experepair.errors import UsageError
 from experepair.folders import cache_folder
 from experepair.journal.entries import Entry, RunStarted
 from experepair.journal.journal import Journal
+from experepair.journal.lease import LeaseConfig
 from experepair.llm.ledger import Ledger
 from experepair.llm.model import Model
 from experepair.llm.roles import Models
@@ -29,6 +30,7 @@ from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
 from experepair.memory.eligibility import Bounds
 from experepair.memory.memory import Memory
+from experepair.memory.repository import RepositoryMemory
 from experepair.sandbox.image import ImageChoice
 from experepair.sandbox.interpreter import Interpreter, find_interpreter
 from experepair.sandbox.journalled import JournalledSandbox
@@ -64,6 +66,7 @@ class Job:
         bounds: what must not be recalled; the ancestors are those of the commit, whatever it says.
         indexes: folder for what is derived from memory; None means the user's cache.
         ledger: keeps the caps; None means a new one with those of the settings.
+        lease: of the journal.
     """
 
     issue: Issue
@@ -78,6 +81,7 @@ class Job:
     bounds: Bounds = field(default_factory=Bounds)
     indexes: Path | None = None
     ledger: Ledger | None = None
+    lease: LeaseConfig = field(default_factory=LeaseConfig)
 
 
 @asynccontextmanager
@@ -112,9 +116,13 @@ async def opened(
         sandbox = await stack.enter_async_context(opening(tree=ground.tree, interpreter=ground.interpreter))
         interpreter, root = sandbox.interpreter, Path(sandbox.place)
         surroundings = replace(ground.surroundings, python=interpreter.path, found=interpreter.found)
-        journal = stack.enter_context(open_journal(out, resume=job.resume))
+        journal = stack.enter_context(
+            await asyncio.to_thread(open_journal, out, job.lease, resume=job.resume)
+        )
         stack.enter_context(forgotten_unless_begun(journal, out, resume=job.resume))
         run_id = _begin(journal, tree, issue, settings, memory.place)
+        if journal.fence > 1 and isinstance(memory.memory, RepositoryMemory):
+            await memory.memory.raise_fence(run_id, journal.fence)
         if observer is not None:
             journal.subscribe(observer)
         journalled = JournalledSandbox(
@@ -233,6 +241,7 @@ def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings, m
             author=issue.author,
             trusted=issue.trusted,
             created_at=issue.created_at.isoformat() if issue.created_at else "",
+            fence=journal.fence,
             settings=journalled_settings(settings, memory),
         )
     )

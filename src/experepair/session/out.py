@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from experepair.errors import OutputError, UsageError
 from experepair.journal.entries import Intent
-from experepair.journal.journal import Journal
+from experepair.journal.journal import Journal, lease_folder
+from experepair.journal.lease import LeaseConfig
 
 JOURNAL = "journal.jsonl"
 _MOST_RUNS = 1000
@@ -56,7 +58,7 @@ def _numbered(stem: str, number: int) -> str:
     return stem if number == 1 else f"{stem}-{number}"
 
 
-def open_journal(out: Path, *, resume: bool) -> Journal:
+def open_journal(out: Path, lease: LeaseConfig, *, resume: bool) -> Journal:
     """The journal of a run, made or taken up; git and pytest ignore the folders that experepair named itself.
 
     Raises:
@@ -73,7 +75,8 @@ def open_journal(out: Path, *, resume: bool) -> Journal:
         raise OutputError(
             f"can't make the folder {str(out)!r} for the results: {error.strerror or error}"
         ) from error
-    return Journal.resume(out / JOURNAL) if resume else Journal.create(out / JOURNAL)
+    path = out / JOURNAL
+    return Journal.resume(path, lease) if resume else Journal.create(path, lease)
 
 
 @contextlib.contextmanager
@@ -84,6 +87,8 @@ def forgotten_unless_begun(journal: Journal, out: Path, *, resume: bool) -> Iter
     except UsageError:
         if not resume and not any(isinstance(entry, Intent) for entry in journal.entries):
             (out / JOURNAL).unlink(missing_ok=True)
+            journal.close()
+            shutil.rmtree(lease_folder(out / JOURNAL), ignore_errors=True)
             with contextlib.suppress(OSError):  # it holds something else
                 out.rmdir()
         raise

@@ -32,7 +32,7 @@ async def repair(issue: Issue, kit: Kit, failing_test: str | None = None) -> Res
 
     Raises:
         UsageError: the failing test that the user named can't be used, or the issue is too long for a model's window.
-        OutputError: the journal or a result can't be written.
+        OutputError: the journal or a result can't be written, or another process has taken the run over.
         asyncio.CancelledError: the user interrupted it.
     """
     progress = Progress()
@@ -95,6 +95,7 @@ async def _finish(issue: Issue, kit: Kit, progress: Progress, error: ExpeRepairE
 
 def _publish(issue: Issue, kit: Kit, progress: Progress, error: BaseException | None) -> Result:
     result = conclude(issue, kit, progress, error)
+    kit.journal.check_held()
     publish(result, progress, kit)
     kit.journal.append(RunEnded(status=result.status, detail=result.error or ""))
     return result

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,9 +24,10 @@ from experepair.bench.environments import Environments
 from experepair.bench.instance import Instance
 from experepair.bench.mirrors import Mirrors
 from experepair.bench.rows import language_refusal
-from experepair.errors import ExpeRepairError, OutputError
+from experepair.errors import ExpeRepairError, JournalHeld, OutputError
 from experepair.folders import cache_folder
 from experepair.journal.entries import Entry
+from experepair.journal.lease import LeaseConfig
 from experepair.llm.ledger import Ledger
 from experepair.llm.model import Model
 from experepair.memory.eligibility import Bounds
@@ -76,6 +76,7 @@ class Bench:
         observer: is called with each entry of each journal.
         tell: is called with what the user should know.
         replay: makes what answers in the place of every model; None asks the models.
+        lease: of the journals.
     """
 
     mirrors: Mirrors
@@ -84,6 +85,7 @@ class Bench:
     observer: Callable[[Work, Entry], None] = lambda work, entry: None
     tell: Callable[[str], None] = lambda note: None
     replay: Callable[[Work], Model] | None = None
+    lease: LeaseConfig = field(default_factory=LeaseConfig)
 
     def settings(self, work: Work) -> Settings:
         """What one repair is told; the repository's own file, which may be anything, has no say.
@@ -106,7 +108,8 @@ async def do(work: Work, bench: Bench) -> Outcome | None:
     """Repair one issue, or go on where a killed process left it; None when the cap on the campaign stopped it.
 
     Raises:
-        OutputError: the folder can't be written.
+        OutputError: the folder can't be written; LeaseLost: another process has taken the repair over.
+        JournalHeld: another process is at it.
         asyncio.CancelledError: the user interrupted it.
     """
     before = read_outcome(work.out)
@@ -115,7 +118,7 @@ async def do(work: Work, bench: Bench) -> Outcome | None:
         if refusal := await asyncio.to_thread(_refusal, work, bench):
             return _kept(work, State.REFUSED, failures, refusal)
         result = await _repaired(work, bench)
-    except OutputError:
+    except (OutputError, JournalHeld):  # it says nothing of this repair: another process may have it
         raise
     except ExpeRepairError as error:
         return _kept(work, State.FAILED, failures, str(error))
@@ -138,9 +141,10 @@ async def _repaired(work: Work, bench: Bench) -> Result | None:
     work.out.mkdir(parents=True, exist_ok=True)
     job = replace(
         await asyncio.to_thread(job_of, work, bench, settings),
-        resume=(work.out / JOURNAL).exists() and _begun(work.out),
+        resume=(work.out / JOURNAL).exists(),
         replay=bench.replay(work) if bench.replay else None,
         ledger=ledger,
+        lease=bench.lease,
     )
     result = await repair_job(job, settings, lambda entry: bench.observer(work, entry), bench.tell)
     return None if result.status is Status.BUDGET_SPENT and ledger.refused_above else result
@@ -162,16 +166,6 @@ def job_of(work: Work, bench: Bench, settings: Settings) -> Job:
         bounds=Bounds(issue.id, before=issue.created_at, bar_near_duplicates=True),
         indexes=None if settings.memory == NONE else work.home / INDEXES,
     )
-
-
-def _begun(out: Path) -> bool:
-    """Whether a journal holds more than a torn first line; else it is put away, so that the run can begin."""
-    path = out / JOURNAL
-    if b"\n" in path.read_bytes():
-        return True
-    with suppress(FileNotFoundError):
-        path.unlink()
-    return False
 
 
 def _refusal(work: Work, bench: Bench) -> str:

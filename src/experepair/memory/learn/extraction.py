@@ -59,6 +59,7 @@ def lesson_of(
         operations=operations,
         uses=trajectory.uses,
         patch=trajectory.patch,
+        fence=trajectory.fence,
     )
 
 

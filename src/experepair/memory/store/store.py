@@ -15,7 +15,16 @@ from experepair.domain.memory import Insight
 from experepair.domain.roles import Agent
 from experepair.memory.config import LearnConfig
 from experepair.memory.lesson import Learned, Lesson
-from experepair.memory.store import erasing, learning, looking, managing, reading, transfer, verifying
+from experepair.memory.store import (
+    erasing,
+    fencing,
+    learning,
+    looking,
+    managing,
+    reading,
+    transfer,
+    verifying,
+)
 from experepair.memory.store.database import Database, parsed
 from experepair.memory.store.events import Writer, scope_id
 from experepair.memory.store.records import (
@@ -92,9 +101,24 @@ class Store:
 
         A lesson whose key its repository knows already changes nothing. What comes of an issue that isn't trusted is
         quarantined, its operations on insights wait until it is accepted.
+
+        Raises:
+            LeaseLost: another process has taken over the run that teaches it.
         """
         with self._writer() as writer:
+            fencing.check_fence(writer.connection, lesson)
             return learning.learn(writer, [lesson], self._config)[0]
+
+    def raise_fence(self, scope: str, key: str, fence: int) -> None:
+        """From now on refuse a lesson from those who held its run before.
+
+        Args:
+            scope: the repository.
+            key: of the lesson.
+            fence: number of the process that holds the run now.
+        """
+        with self._writer() as writer:
+            fencing.raise_fence(writer.connection, scope, key, fence)
 
     def learn_many(self, lessons: Iterable[Lesson]) -> int:
         """Learn lessons in batches.
