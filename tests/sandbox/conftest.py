@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from boxes import Box
+from boxes import Box, make_tree
 from experepair.sandbox.bwrap_command import Copy
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    (folder / "pkg").mkdir(parents=True)
-    (folder / "pkg" / "__init__.py").write_text("value = 'original'\n")
-    (folder / "run.sh").write_text("#!/bin/sh\necho original\n")
-    (folder / "run.sh").chmod(0o755)
-    (folder / "link").symlink_to("pkg")
-    (folder / ".git").mkdir()
-    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    return folder
+    return make_tree(tmp_path / "checkout")
 
 
 @pytest.fixture
 def box(tree: Path, tmp_path: Path) -> Box:
+    return _box(tree, tmp_path / "run")
+
+
+def _box(tree: Path, run_root: Path, *copies: Copy) -> Box:
     if shutil.which("bwrap") is None:
         pytest.skip("bubblewrap is not installed")
-    return Box(tree, tmp_path / "run")
+    return Box(tree, run_root, copies=copies or (Copy.OVERLAY,))
+
+
+@pytest.fixture(scope="module")
+def open_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """Opened once, with an overlay."""
+    folder = tmp_path_factory.mktemp("open")
+    with _box(make_tree(folder / "checkout"), folder / "run").opened() as box:
+        yield box
+
+
+@pytest.fixture(scope="module", params=[Copy.OVERLAY, Copy.COPIED])
+def any_open_box(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Box]:
+    """Opened once, in each of the two ways that differ in what stands around the command."""
+    folder = tmp_path_factory.mktemp("open")
+    with _box(make_tree(folder / "checkout"), folder / "run", request.param).opened() as box:
+        yield box
 
 
 @pytest.fixture(params=list(Copy))

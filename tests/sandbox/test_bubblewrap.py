@@ -31,9 +31,9 @@ def snapshot(tree: Path) -> dict[str, bytes | None]:
     }
 
 
-def test_commands_see_the_tree_at_the_path_of_the_users_checkout(any_box: Box) -> None:
-    done = any_box.sh("pwd; cat pkg/__init__.py; readlink link; ./run.sh")
-    assert done.stdout == f"{any_box.mount_at}\nvalue = 'original'\npkg\noriginal\n"
+def test_commands_see_the_tree_at_the_path_of_the_users_checkout(any_open_box: Box) -> None:
+    done = any_open_box.sh("pwd; cat pkg/__init__.py; readlink link; ./run.sh")
+    assert done.stdout == f"{any_open_box.mount_at}\nvalue = 'original'\npkg\noriginal\n"
 
 
 def test_a_checkout_below_tmp_or_usr_is_seen_there_too(box: Box) -> None:
@@ -72,30 +72,30 @@ def test_changes_are_laid_over_the_tree_and_keep_permissions(every_box: Box) -> 
     assert done.stdout == "changed\n�\x00\n"
 
 
-def test_a_change_that_leaves_the_tree_is_refused_before_anything_runs(box: Box) -> None:
+def test_a_change_that_leaves_the_tree_is_refused_before_anything_runs(open_box: Box) -> None:
     with pytest.raises(UsageError, match="leaves the tree"):
-        box.sh("true", {"../outside": b""})
+        open_box.sh("true", {"../outside": b""})
 
 
 @pytest.mark.parametrize(
     "command", [Command(("true",), cwd="../x"), Command(("true",), collect=("/etc/passwd",))]
 )
-def test_other_paths_of_a_command_may_not_leave_the_tree_either(box: Box, command: Command) -> None:
+def test_other_paths_of_a_command_may_not_leave_the_tree_either(open_box: Box, command: Command) -> None:
     with pytest.raises(UsageError, match="leaves the tree"):
-        box.run(command)
+        open_box.run(command)
 
 
-def test_the_git_folder_is_read_only(any_box: Box) -> None:
-    done = any_box.sh(
+def test_the_git_folder_is_read_only(any_open_box: Box) -> None:
+    done = any_open_box.sh(
         "cat .git/HEAD; echo x >.git/HEAD; touch .git/new; rm -r .git; mv .git elsewhere; cat .git/HEAD"
     )
     assert done.stdout == "ref: refs/heads/main\n" * 2
     assert done.stderr.count("Read-only file system") >= 2
 
 
-def test_the_environment_is_an_allow_list(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_an_allow_list(open_box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "canary")
-    done = box.run(
+    done = open_box.run(
         Command(("{python}", "-c", "import os; print(dict(os.environ))"), env=(("EXTRA", "a 'b'\n"),))
     )
     assert "canary" not in done.stdout
@@ -104,13 +104,13 @@ def test_the_environment_is_an_allow_list(box: Box, monkeypatch: pytest.MonkeyPa
         assert expected in done.stdout
 
 
-def test_home_and_the_rest_of_the_disk_are_hidden(any_box: Box, tmp_path: Path) -> None:
+def test_home_and_the_rest_of_the_disk_are_hidden(any_open_box: Box, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("canary")
-    done = any_box.sh(f"cat {secret} {Path.home()}/.* /etc/shadow; cat /proc/*/environ; ls -A /var /run")
+    done = any_open_box.sh(f"cat {secret} {Path.home()}/.* /etc/shadow; cat /proc/*/environ; ls -A /var /run")
     assert "canary" not in done.stdout
     assert f"{secret}: No such file" in done.stderr
-    assert any_box.sh("touch ~/x && cd && pwd && ls").stdout == "/home/user\nx\n"
+    assert any_open_box.sh("touch ~/x && cd && pwd && ls").stdout == "/home/user\nx\n"
 
 
 @contextmanager
@@ -139,25 +139,25 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
 """
 
 
-def test_nothing_outside_can_be_reached_over_the_network(any_box: Box) -> None:
+def test_nothing_outside_can_be_reached_over_the_network(any_open_box: Box) -> None:
     with listening() as (port, name):
         script = REACH.format(port=port, name=name)
         outside = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-        inside = any_box.python(script)
+        inside = any_open_box.python(script)
     assert outside.stdout.startswith("True\nTrue\n")
     assert inside.stdout == "False\nFalse\nNetwork is unreachable\n"
 
 
-def test_the_loopback_of_its_own_works(box: Box) -> None:
-    done = box.python(
+def test_the_loopback_of_its_own_works(open_box: Box) -> None:
+    done = open_box.python(
         "import socket\n"
         "with socket.create_server(('127.0.0.1', 0)) as s, socket.create_connection(s.getsockname()): print('ok')"
     )
     assert done.stdout == "ok\n"
 
 
-def test_commands_have_no_privileges_and_can_not_get_any(any_box: Box) -> None:
-    done = any_box.sh(
+def test_commands_have_no_privileges_and_can_not_get_any(any_open_box: Box) -> None:
+    done = any_open_box.sh(
         "id -u; id -un; grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs' /proc/self/status | tr -s '\\t' ' '; "
         "unshare -U true || echo refused; cat /proc/sys/kernel/hostname"
     )
@@ -167,28 +167,28 @@ def test_commands_have_no_privileges_and_can_not_get_any(any_box: Box) -> None:
     )
 
 
-def test_commands_see_only_their_own_processes(any_box: Box) -> None:
-    done = any_box.sh("ls /proc | grep -c '^[0-9]'")
+def test_commands_see_only_their_own_processes(any_open_box: Box) -> None:
+    done = any_open_box.sh("ls /proc | grep -c '^[0-9]'")
     assert int(done.stdout) < 8
 
 
-def test_only_the_tree_and_private_folders_can_be_written(any_box: Box) -> None:
+def test_only_the_tree_and_private_folders_can_be_written(any_open_box: Box) -> None:
     places = ["/x", "/usr/x", "/etc/x", "/dev/x", "/run/x", "/home/x", "/tmp/x", "/dev/shm/x", "~/x", "./x"]
-    done = any_box.sh("".join(f"touch {place} 2>/dev/null && echo {place}; " for place in places))
+    done = any_open_box.sh("".join(f"touch {place} 2>/dev/null && echo {place}; " for place in places))
     assert done.stdout == "/tmp/x\n/dev/shm/x\n/home/user/x\n./x\n"
 
 
-def test_stdin_arrives_whole_and_ends(box: Box) -> None:
+def test_stdin_arrives_whole_and_ends(open_box: Box) -> None:
     data = b"line\n" * 200_000
-    done = box.run(Command(("sh", "-c", "read first; echo $first; wc -c"), stdin=data))
+    done = open_box.run(Command(("sh", "-c", "read first; echo $first; wc -c"), stdin=data))
     assert done.stdout == f"line\n{len(data) - 5}\n"
 
 
-def test_a_command_that_ignores_its_stdin_ends_normally(box: Box) -> None:
-    assert box.run(Command(("true",), stdin=b"x" * 1_000_000)).exit_code == 0
+def test_a_command_that_ignores_its_stdin_ends_normally(open_box: Box) -> None:
+    assert open_box.run(Command(("true",), stdin=b"x" * 1_000_000)).exit_code == 0
 
 
-def test_exit_codes_are_those_of_a_shell(any_box: Box) -> None:
+def test_exit_codes_are_those_of_a_shell(any_open_box: Box) -> None:
     async def scenario(sandbox: BubblewrapSandbox) -> None:
         for text, code, ended in (
             ("exit 3", 3, Ended.EXITED),
@@ -199,17 +199,17 @@ def test_exit_codes_are_those_of_a_shell(any_box: Box) -> None:
                 done = await sandbox.run(Command(("sh", "-c", text), collect=collect))
                 assert (done.exit_code, done.ended, done.stderr) == (code, ended, ""), text
 
-    any_box.use(scenario)
+    any_open_box.use(scenario)
 
 
-def test_a_program_that_is_not_there_is_a_result(box: Box) -> None:
-    done = box.run(Command(("no-such-program",)))
+def test_a_program_that_is_not_there_is_a_result(open_box: Box) -> None:
+    done = open_box.run(Command(("no-such-program",)))
     assert done.exit_code == 127
     assert "not found" in done.stderr
 
 
-def test_collected_files_come_back_and_absent_ones_do_not(any_box: Box) -> None:
-    done = any_box.run(
+def test_collected_files_come_back_and_absent_ones_do_not(any_open_box: Box) -> None:
+    done = any_open_box.run(
         Command(
             ("sh", "-c", "mkdir out; printf 'a\\n0 5\\0b' >'out/it s.xml'; echo two >two; echo seen; exit 4"),
             collect=("pkg/out/it s.xml", "absent", "pkg/two", "pkg/out"),
@@ -220,26 +220,26 @@ def test_collected_files_come_back_and_absent_ones_do_not(any_box: Box) -> None:
     assert (done.stdout, done.exit_code) == ("seen\n", 4)
 
 
-def test_a_collected_file_is_cut_off_when_it_is_huge(box: Box) -> None:
-    done = box.run(
+def test_a_collected_file_is_cut_off_when_it_is_huge(open_box: Box) -> None:
+    done = open_box.run(
         Command(("sh", "-c", "head -c 20000000 /dev/zero >big; echo small >small"), collect=("big", "small"))
     )
     assert {path: len(content) for path, content in done.files.items()} == {"big": 16 << 20, "small": 6}
 
 
-def test_a_collected_link_leads_nowhere_outside(box: Box, tmp_path: Path) -> None:
+def test_a_collected_link_leads_nowhere_outside(open_box: Box, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("canary")
     command = Command(("ln", "-s", str(tmp_path / "secret"), "out"), collect=("out",))
-    assert box.run(command).files == {}
+    assert open_box.run(command).files == {}
 
 
-def test_python_stands_for_the_interpreter_anywhere_in_the_command(box: Box) -> None:
-    done = box.sh("exec {python} -c 'import sys; print(sys.executable)'")
-    assert done.stdout == f"{box.interpreter.path}\n"
+def test_python_stands_for_the_interpreter_anywhere_in_the_command(open_box: Box) -> None:
+    done = open_box.sh("exec {python} -c 'import sys; print(sys.executable)'")
+    assert done.stdout == f"{open_box.interpreter.path}\n"
 
 
-def test_commands_begin_in_their_working_directory(box: Box) -> None:
-    assert box.run(Command(("pwd",), cwd="pkg")).stdout == f"{box.mount_at}/pkg\n"
+def test_commands_begin_in_their_working_directory(open_box: Box) -> None:
+    assert open_box.run(Command(("pwd",), cwd="pkg")).stdout == f"{open_box.mount_at}/pkg\n"
 
 
 def make_venv(folder: Path, paths: str = "") -> Path:
@@ -279,7 +279,7 @@ def test_an_editable_install_of_a_src_layout_imports_the_patched_code(any_box: B
     assert done.stdout == f"patched {repository}/src/lib/__init__.py\n", done.stderr
 
 
-def test_eight_at_once_do_not_see_each_other(any_box: Box) -> None:
+def test_eight_at_once_do_not_see_each_other(any_open_box: Box) -> None:
     async def scenario(sandbox: BubblewrapSandbox) -> None:
         text = "echo $0 >>run.sh; echo $0 >>/tmp/x; sleep 0.3; cat run.sh /tmp/x"
         commands = [Command(("sh", "-c", text, f"number{n}")) for n in range(8)]
@@ -287,7 +287,7 @@ def test_eight_at_once_do_not_see_each_other(any_box: Box) -> None:
         for number, done in enumerate(results):
             assert done.stdout == f"#!/bin/sh\necho original\nnumber{number}\nnumber{number}\n"
 
-    any_box.use(scenario)
+    any_open_box.use(scenario)
 
 
 def test_a_folder_that_overlays_can_not_express_is_still_usable(box: Box) -> None:
@@ -358,5 +358,5 @@ def test_an_interpreter_given_by_hand_is_used_as_it_is(box: Box) -> None:
     assert box.run(Command(("{python}", "echo", "hello"))).stdout == "hello\n"
 
 
-def test_limits_given_with_a_command_replace_those_of_the_sandbox(box: Box) -> None:
-    assert box.sh("ulimit -c; ulimit -v", limits=Limits(memory_mb=100)).stdout == "0\n102400\n"
+def test_limits_given_with_a_command_replace_those_of_the_sandbox(open_box: Box) -> None:
+    assert open_box.sh("ulimit -c; ulimit -v", limits=Limits(memory_mb=100)).stdout == "0\n102400\n"
