@@ -144,17 +144,17 @@ def test_a_time_limit_kills_grandchildren_and_daemons_and_keeps_the_output(any_b
     text = f"echo out; echo err >&2; sleep {mark} & setsid sh -c 'sleep {mark} & sleep {mark}' & nohup sleep {mark}"
     before = time.monotonic()
     done = any_box.sh(text, limits=Limits(time_s=0.5))
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 20
     assert (done.exit_code, done.ended) == (None, Ended.TIMED_OUT)
     assert (done.stdout, done.stderr) == ("out\n", "err\n")
-    assert 0.5 <= done.duration_s < 2
+    assert 0.5 <= done.duration_s < 10
 
 
 def test_a_daemon_does_not_outlive_its_command(any_box: Box, mark: str) -> None:
     before = time.monotonic()
     done = any_box.sh(f"setsid nohup sleep {mark} >/dev/null 2>&1 & setsid sleep {mark} & echo done")
     assert (done.exit_code, done.stdout) == (0, "done\n")
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 20
 
 
 def test_signals_that_are_ignored_do_not_help_against_the_time_limit(box: Box, mark: str) -> None:
