@@ -51,5 +51,13 @@ def test_a_message_of_which_a_part_is_missing_says_nothing(tmp_path: Path) -> No
 
 def test_words_that_every_text_has_are_no_phrase() -> None:
     assert phrases_of("with or without it") == set()
-    assert phrases_of("Traceback (most recent call last)") == set()
     assert ("the", "frobnicated", "thing") in phrases_of("the frobnicated thing")
+
+
+def test_the_first_line_of_a_traceback_speaks_for_no_file(tmp_path: Path) -> None:
+    source = "HEAD = 'Traceback (most recent call last)'\n\n\ndef head():\n    return HEAD\n"
+    root = make_repository(tmp_path / "r", {**FILES, "d/traces.py": source})
+    issue = "It fails\n\nTraceback (most recent call last):\n  ...\nKeyError: None\n"
+    ranking = rank(issue, GitSource(root), config=RankingConfig(cache=tmp_path / "cache"))
+    evidence = {one.kind for file in ranking.files if file.path == "d/traces.py" for one in file.evidence}
+    assert not evidence & {"literal", "phrase"}

@@ -10,7 +10,7 @@ from math import log
 from experepair.localize.index.view import Index
 from experepair.localize.languages import Kind
 from experepair.localize.source import Source
-from experepair.localize.text import text_of
+from experepair.localize.text import text_of, without_traceback_heads
 
 _LITERAL = re.compile(
     r'"""(?:.|\n){0,400}?"""|\'\'\'(?:.|\n){0,400}?\'\'\'|"(?:\\.|[^"\\\n]){12,400}"|\'(?:\\.|[^\'\\\n]){12,400}\''
@@ -43,7 +43,7 @@ def shared_literals(issue_text: str, source: Source, index: Index, files: Iterab
         index: of the same commit.
         files: positions of the files that are looked at.
     """
-    issue = " ".join(issue_text[:_MOST_ISSUE].split())
+    issue = " ".join(without_traceback_heads(issue_text[:_MOST_ISSUE]).split())
     by_blob: dict[str, list[int]] = {}
     for file in files:
         by_blob.setdefault(index.files[file].blob, []).append(file)

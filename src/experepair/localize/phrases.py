@@ -11,14 +11,11 @@ from math import log
 from experepair.localize.index.view import Index
 from experepair.localize.source import Source
 from experepair.localize.terms import is_common
-from experepair.localize.text import text_of
+from experepair.localize.text import text_of, without_traceback_heads
 
 _WORD = re.compile(r"\w+")
 _LENGTH = 3
 """Words in a phrase: two are often chance, four miss messages with one value filled in."""
-
-_HEAD_OF_A_TRACEBACK = frozenset({"traceback", "most", "recent", "call", "last"})
-"""Any issue may quote it, and files that hold it are about tracebacks."""
 
 Phrase = tuple[str, ...]
 
@@ -32,12 +29,12 @@ class Phrases:
 
 
 def phrases_of(text: str) -> set[Phrase]:
-    """Phrases of a text with two words of some length that tell something: not all common, nor a traceback's head."""
+    """Phrases of a text with two words of some length, of which one is no common word of English."""
     words = _WORD.findall(text.lower())
     found: set[Phrase] = set()
     for phrase in zip(*(words[start:] for start in range(_LENGTH)), strict=False):
         long = [word for word in phrase if len(word) > 2 and not word.isdigit()]
-        if len(long) > 1 and not all(map(is_common, long)) and not _HEAD_OF_A_TRACEBACK.issuperset(long):
+        if len(long) > 1 and not all(map(is_common, long)):
             found.add(phrase)
     return found
 
@@ -51,7 +48,7 @@ def shared_phrases(issue_text: str, source: Source, index: Index, files: Iterabl
         index: of the same commit.
         files: positions of the files that are looked at.
     """
-    wanted = phrases_of(issue_text)
+    wanted = phrases_of(without_traceback_heads(issue_text))
     result = Phrases()
     if not wanted:
         return result

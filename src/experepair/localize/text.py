@@ -38,3 +38,8 @@ def lines_of(content: bytes) -> list[str]:
 def tokens_of(text: str) -> int:
     """About how many tokens a model takes for a text."""
     return ceil(len(text) / _CHARACTERS_PER_TOKEN)
+
+
+def without_traceback_heads(issue_text: str) -> str:
+    """The issue without the first line of tracebacks: any may quote it, and files that hold it are about tracebacks."""
+    return issue_text.replace("Traceback (most recent call last)", " ")
