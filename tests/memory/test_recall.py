@@ -69,6 +69,18 @@ def test_a_memory_of_other_things_recalls_nothing(tmp_path: Path) -> None:
     assert found.audit["left_out"]["not alike enough"] > 0
 
 
+@pytest.mark.parametrize("others", [0, 1, 10])
+def test_a_short_issue_that_was_there_before_is_recalled_however_long_its_fix_is(
+    tmp_path: Path, others: int
+) -> None:
+    diff = "".join(f"+    guard_{number}(values, {number})\n" for number in range(50))
+    fix = f"--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n{diff}"
+    known = demonstration("known", "mean([]) raises a ZeroDivisionError when empty", fix)
+    store = ListedStore([*FILLER[:others], known])
+    found = recaller(tmp_path, store).recall(query("mean([]) raises a ZeroDivisionError"))
+    assert names(found.demonstrations) == ["known"]
+
+
 def test_at_most_top_k_are_recalled_and_at_most_one_an_issue(tmp_path: Path) -> None:
     store = ListedStore(
         [

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import toy
 from experepair.domain.memory import Operation, Query
 from experepair.domain.roles import Agent, Role
 from experepair.domain.trajectory import Trajectory
-from experepair.errors import MemoryUnavailable, ProviderError
+from experepair.errors import MemoryUnavailable, ProviderError, UsageError
 from experepair.llm.model import Model, ScriptedModel
 from experepair.llm.request import Reply, Request
 from experepair.memory.config import RecallConfig
@@ -294,10 +295,30 @@ def test_a_store_that_cannot_be_opened_is_a_clear_error_before_any_call(repo: Pa
 
 
 def test_a_password_in_the_address_of_memory_is_not_journalled(repo: Path) -> None:
-    settings = load(repo, {"memory": "postgresql://u:hunter2@host/x", "max_cost": 1})
-    assert journalled_settings(settings, "postgresql://u:***@host/x") == {
-        "max_cost": 1.0, "memory": "postgresql://u:***@host/x",
-    }  # fmt: skip
+    recall = {"embedding_base_url": "https://u:hunter2@host/v1"}
+    settings = load(repo, {"memory": "postgresql://u:hunter2@host/x", "max_cost": 1, "recall": recall})
+    told = journalled_settings(settings, "postgresql://u:***@host/x")
+    assert (told["max_cost"], told["memory"]) == (1.0, "postgresql://u:***@host/x")
+    assert "host/v1" in told["recall"]["embedding_base_url"]
+    assert "hunter2" not in json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("recall", "refused"),
+    [
+        ({"retriever": "embedding"}, True),
+        ({"retriever": "hybrid", "embedding_model": "nobody:small"}, True),
+        ({"retriever": "embedding", "demonstrations": False}, False),
+        ({"retriever": "paper"}, False),
+    ],
+)
+def test_a_retriever_that_cannot_work_is_refused_before_any_call(
+    repo: Path, tmp_path: Path, recall: Mapping[str, Any], refused: bool
+) -> None:
+    given = load(repo, {"memory": str(tmp_path / "memory.db"), "recall": recall})
+    expected = pytest.raises(UsageError, match="embedding model") if refused else nullcontext()
+    with expected, open_memory(None, given, Repository.open(repo), "HEAD") as opened:
+        assert opened.remembers
 
 
 def test_without_an_address_memory_is_in_the_users_data_folder(

@@ -16,7 +16,7 @@ from experepair.memory.config import RecallConfig, RetrieverKind
 from experepair.memory.eligibility import Bounds, Shingles
 from experepair.memory.retrieve.bm25 import Bm25
 from experepair.memory.retrieve.embedder import Embedder, OpenAIEmbedder
-from experepair.memory.retrieve.embedding import Embedding
+from experepair.memory.retrieve.embedding import Embedding, load_numpy
 from experepair.memory.retrieve.folder import agent_folder, scope_folder
 from experepair.memory.retrieve.hybrid import Hybrid
 from experepair.memory.retrieve.index import DerivedIndex
@@ -164,6 +164,18 @@ class Recaller:
             scope_folder(self._store.identity, self._scope, self._root) / "vectors.sqlite", embedder.name
         )
         return Embedding(self._store, self._scope, agent, config, embedder, cache)
+
+
+def check(config: RecallConfig) -> None:
+    """Refuse a retriever that can't work, before anything is paid.
+
+    Raises:
+        UsageError: a package, the embedding model, or the key for it is missing.
+    """
+    embeds = config.retriever in {RetrieverKind.EMBEDDING, RetrieverKind.HYBRID}
+    if embeds and config.demonstrations and config.top_k:
+        load_numpy()
+        OpenAIEmbedder(config.embedding_model, config.embedding_base_url)
 
 
 def _detail(known: Demonstration) -> str:

@@ -13,6 +13,8 @@ from experepair.memory.eligibility import Bounds, Shingles
 from experepair.memory.retrieve.retriever import Entry, Hit, entry_of
 
 _RECALLABLE = "accepted"
+_SECOND_LOOKS = 3
+"""Hits below the floor whose issues are read: a long fix can make the very same short issue look unlike."""
 
 
 class Stored(Protocol):
@@ -49,7 +51,8 @@ class Selection:
 
     def __init__(self, store: Texts, query: Query, bounds: Bounds, config: RecallConfig) -> None:
         self._store, self._query, self._bounds, self._config = store, query, bounds, config
-        self._shingles = Shingles(query.issue) if bounds.bar_near_duplicates else None
+        self._shingles = Shingles(query.issue)
+        self._second_looks = 0 if bounds.bar_near_duplicates else _SECOND_LOOKS
         self.hits: list[tuple[Demonstration, Hit]] = []
         self._looked_at = 0
         self._left_out: Counter[str] = Counter()
@@ -74,10 +77,24 @@ class Selection:
         """Hits that nothing speaks against as far as the index knows."""
         for hit in hits:
             self._looked_at += 1
-            if why := self._objection(hit.entry) if hit.relevant else "not alike enough":
+            why = self._objection(hit.entry)
+            if not why and not hit.relevant and not self._says_the_same(hit):
+                why = "not alike enough"
+            if why:
                 self._leave(hit, why)
             else:
                 yield hit
+
+    def _says_the_same(self, hit: Hit) -> bool:
+        """Whether its issue is a near-duplicate; only the first few are read for that."""
+        if not self._second_looks:
+            return False
+        self._second_looks -= 1
+        stored = self._store.demonstrations([hit.entry.id]).get(hit.entry.id)
+        return stored is not None and self._near_duplicate(stored.demonstration)
+
+    def _near_duplicate(self, known: Demonstration) -> bool:
+        return self._shingles.similarity(known.issue) >= self._config.near_duplicate
 
     def _objection(self, entry: Entry) -> str:
         """Why an entry can't be taken beside those that are; "" if it can."""
@@ -101,9 +118,8 @@ class Selection:
         why = self._objection(entry_of(known))
         if not why and any(known.success == other.success for other, _ in self.hits):
             why = "same fix already taken"
-        if not why and self._shingles is not None:
-            similarity = self._shingles.similarity(known.issue)
-            why = "near-duplicate" if similarity >= self._config.near_duplicate else ""
+        if not why and self._bounds.bar_near_duplicates and self._near_duplicate(known):
+            why = "near-duplicate"
         if why:
             self._leave(hit, why)
         else:

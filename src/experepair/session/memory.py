@@ -14,7 +14,7 @@ from experepair.errors import UsageError
 from experepair.folders import data_folder
 from experepair.memory.eligibility import Ancestors, Bounds
 from experepair.memory.memory import Memory, NoMemory
-from experepair.memory.recall import Recaller
+from experepair.memory.recall import Recaller, check
 from experepair.memory.repository import RepositoryMemory
 from experepair.session.settings import Settings
 from experepair.workspace.repository import Repository
@@ -108,6 +108,7 @@ def open_memory(
         indexes: folder for what is derived from the store; None means the user's cache.
 
     Raises:
+        UsageError: the retriever can't work.
         MemoryUnavailable: the store can't be opened.
     """
     recalls, learns = not settings.no_recall, not settings.no_learn
@@ -119,6 +120,8 @@ def open_memory(
     if url == NONE or not (recalls or learns):
         yield OpenMemory(NoMemory(), "", remembers=False, learns=False)
         return
+    if recalls:
+        check(settings.recall)
     with open_store(settings.model_copy(update={"memory": url})) as store:
         within = bounds
         if settings.recall.mined:

@@ -29,6 +29,7 @@ from experepair.localize.history import History
 from experepair.localize.rank import Ranker
 from experepair.localize.source import GitSource
 from experepair.memory.eligibility import Bounds
+from experepair.memory.learn.masking import mask
 from experepair.memory.memory import Memory
 from experepair.memory.repository import RepositoryMemory
 from experepair.sandbox.image import ImageChoice
@@ -249,6 +250,14 @@ def _begin(journal: Journal, tree: Checkout, issue: Issue, settings: Settings, m
 
 
 def journalled_settings(settings: Settings, memory: str) -> dict[str, Any]:
-    """What a run was told, with memory's address as the store says it: without a password."""
+    """What a run was told, without passwords in addresses: memory's is as the store says it."""
     told = settings.model_dump(mode="json", exclude_defaults=True, exclude={"memory"})
-    return {**told, "memory": memory or NONE}
+    return {**_masked(told), "memory": memory or NONE}
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _masked(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner) for inner in value]
+    return mask(value) if isinstance(value, str) else value

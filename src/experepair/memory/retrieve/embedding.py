@@ -99,7 +99,7 @@ class Embedding:
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[float32]:
         """One row of length 1 for each text."""
-        numpy = _numpy()
+        numpy = load_numpy()
         digests = [digest_of(text) for text in texts]
         found: dict[str, Any] = dict(self._cache.read(list(dict.fromkeys(digests))))
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
@@ -130,7 +130,12 @@ def _text(failure: Failure) -> str:
     return f"{failure.feedback}\n{failure.output}"
 
 
-def _numpy() -> Any:  # the extra may be missing, and then its types too
+def load_numpy() -> Any:  # the extra may be missing, and then its types too
+    """The package that compares vectors.
+
+    Raises:
+        UsageError: it isn't installed.
+    """
     try:
         import numpy
     except ImportError as error:
