@@ -162,3 +162,17 @@ def test_with_an_image_and_no_engine_the_error_says_what_to_install(
     with pytest.raises(SandboxUnavailable, match="apt-get install docker") as raised:
         opened("auto", tree, ImageChoice("some/image"))
     assert "apt-get install podman" in str(raised.value)
+
+
+def test_an_image_that_no_engine_has_is_named_for_each(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second engine is asked although the first one answers."""
+    for name in ("docker", "podman"):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\ncase $1 in image) echo no such image >&2; exit 1 ;; esac\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    with pytest.raises(UsageError, match=r"docker pull some/image[^\n]*\n[^\n]*podman pull some/image"):
+        opened("auto", tree, ImageChoice("some/image"))

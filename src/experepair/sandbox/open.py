@@ -93,14 +93,19 @@ async def open_sandbox(
 
 
 async def _entered(ways: Sequence[OpenedSandbox]) -> OpenedSandbox:
-    """The first that works."""
+    """The first that works; one of two engines may not have the image."""
     failures: list[str] = []
+    refusals: list[str] = []
     for sandbox in ways:
         try:
             return await sandbox.__aenter__()
         except SandboxUnavailable as error:
             help_ = f"\n{remedy(str(error))}" if isinstance(sandbox, BubblewrapSandbox) else ""
             failures.append(f"{error}{help_}")
+        except UsageError as error:
+            refusals.append(str(error))
+    if refusals:
+        raise UsageError("\n".join(dict.fromkeys(refusals)))
     raise SandboxUnavailable("\n".join(failures))
 
 
