@@ -21,11 +21,13 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from experepair.bench.metrics.spans import busy_s, span_s
-from experepair.journal.entries import Entry, Executed, Intent, Learned, Replied
+from experepair.journal.entries import Entry, Intent, Learned, Replied
 from experepair.journal.reading import read_journal
 from experepair.llm.stub import Answer, Asked, StubProvider
 
@@ -52,15 +54,16 @@ ANSWERS = {
 }
 
 
-def answer(asked: Asked, call_s: float) -> Answer:
-    """What lets every repair go its whole way."""
+def answer(asked: Asked, call_s: float, *, same: bool) -> Answer:
+    """What lets every repair go its whole way; with `same` equal requests get equal answers."""
     text = asked.text
     for task, reply in ANSWERS.items():
         if task in text:
             path = text.partition('<code path="')[2].partition('"')[0]
             choice = text.rpartition('<candidate name="')[2].partition('"')[0] or "P1.1"
             return Answer(reply.replace("{path}", path).replace("{choice}", choice), delay_s=call_s)
-    number = random.randrange(10**9)  # noqa: S311 - candidates that differ
+    digest = int(sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12], 16)
+    number = digest if same else random.randrange(10**9)  # noqa: S311 - candidates that differ
     return Answer(PATCH.format(file=MARKER, number=number), delay_s=call_s)
 
 
@@ -172,21 +175,31 @@ def resume(options: Options, kills: int, at_once: int) -> None:
         more = ("--resume",) if (shaken / "campaign.json").exists() else ()
     print(f"killed {killed} times, then it came to its end", flush=True)
     compare(journals(calm), journals(shaken))
+    ends = [
+        {path.parent.name: ending(path) for path in out.glob("inference/*/runs/*/result.json")}
+        for out in (calm, shaken)
+    ]
+    print(f"same endings, places, scripts, candidates and patches: {ends[0] == ends[1]}")
+
+
+def ending(path: Path) -> str:
+    """What a result says, but for what names the run and what it took."""
+    result = json.loads(path.read_text())
+    for varying in ("run_id", "spending", "elapsed_s", "memory", "table", "notes"):
+        result.pop(varying)
+    return json.dumps(result, sort_keys=True)
 
 
 def compare(calm: dict[str, tuple[Entry, ...]], shaken: dict[str, tuple[Entry, ...]]) -> None:
     """What must be equal, and what must not be there twice."""
     print(f"same instances: {calm.keys() == shaken.keys()}")
     twice = ended = 0
-    for name, entries in shaken.items():
+    for entries in shaken.values():
         intents = {entry.call: entry for entry in entries if isinstance(entry, Intent)}
         replied = [intents[entry.call] for entry in entries if isinstance(entry, Replied)]
         paid = [(one.key, one.sample, one.occurrence) for one in replied]
         twice += len(paid) - len(set(paid))
         ended += sum(isinstance(entry, Learned) and entry.new for entry in entries) == 1
-        same = {entry.key for entry in calm.get(name, ()) if isinstance(entry, Executed)}
-        if len(same) == 0:
-            print(f"{name}: nothing to compare")
     print(f"journalled replies that were paid twice: {twice}; learned exactly once: {ended} of {len(shaken)}")
 
 
@@ -217,7 +230,10 @@ def main() -> None:
     throughput_wanted = given.what == "throughput"
     limit = (8 if throughput_wanted else 4) if given.small else given.limit
     levels = [1, 4] if given.small else [int(level) for level in given.at_once.split(",")]
-    with TemporaryDirectory() as temporary, StubProvider(lambda asked: answer(asked, given.call_s)) as stub:
+    with (
+        TemporaryDirectory() as temporary,
+        StubProvider(partial(answer, call_s=given.call_s, same=not throughput_wanted)) as stub,
+    ):
         work = given.work or Path(temporary)
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)

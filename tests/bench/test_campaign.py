@@ -14,12 +14,13 @@ from experepair.bench.campaign.run import Asked, run
 from experepair.bench.campaign.state import Folder, Order, Phase, State, read_outcome
 from experepair.bench.campaign.work import Work
 from experepair.bench.predictions import read_predictions
-from experepair.errors import ProviderError, UsageError
+from experepair.errors import OutputError, ProviderError, UsageError
 from experepair.journal.entries import Intent, Learned, Recalled, Replied, RunStarted
 from experepair.journal.reading import read_journal
 from experepair.llm.model import Model, ScriptedModel
 from experepair.llm.request import Request
 from experepair.memory.store import Store
+from experepair.steps.report import write_all
 
 SCOPE = "github.com/toys/toy"
 
@@ -207,3 +208,37 @@ def twice_paid(campaign: Path) -> list[tuple[str, int, int]]:
         places = [(one.key, one.sample, one.occurrence) for one in paid]
         found += [place for place in set(places) if places.count(place) > 1]
     return found
+
+
+def test_an_error_that_ends_a_campaign_is_told_in_one_line_and_it_goes_on_with_another_address(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path, files: Files) -> None:
+        raise OutputError(f"can't write the results into {str(folder)!r}: no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("experepair.bench.campaign.state.write_all", raising_after_the_first(full))
+        with pytest.raises(OutputError, match="no space left"):
+            run(replace(asked, order=Order.FROZEN, at_once=3), replay=scripted)
+    moved = replace(
+        asked, order=Order.FROZEN, resume=True, settings={**asked.settings, "base_url": "http://127.0.0.1:1/v1"}
+    )  # fmt: skip
+    assert run(moved, replay=scripted).left == 0
+    assert twice_paid(asked.out) == []
+
+
+Files = dict[str, str | None]
+
+
+def raising_after_the_first(failing: Callable[[Path, Files], None]) -> Callable[[Path, Files], None]:
+    """Lets the settings of the campaign be written, and nothing after."""
+    calls = 0
+
+    def write(folder: Path, files: Files) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            failing(folder, files)
+        write_all(folder, files)
+
+    return write

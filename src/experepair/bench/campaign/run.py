@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ from experepair.bench.engine import Engine, Pool
 from experepair.bench.environments import Environments
 from experepair.bench.instance import Instance
 from experepair.bench.mirrors import Mirrors
-from experepair.errors import JournalError, UsageError
+from experepair.errors import ExpeRepairError, JournalError, UsageError
 from experepair.folders import cache_folder
 from experepair.journal.reading import read_journal
 from experepair.llm.ledger import Ledger
@@ -93,6 +93,10 @@ class Asked:
 
 _PLACES = ("image", "rootfs", "python")
 """Settings that say where code runs."""
+_OF_A_MACHINE = frozenset(
+    (*_PLACES, "image_workdir", "base_url", "price", "sandbox", "max_cost", "max_tokens")
+)
+"""Settings that may be others when a campaign goes on: on another machine, or with more money."""
 
 
 def run(
@@ -141,12 +145,26 @@ def run(
         _check(works, bench, tell)
         made = engine(bench) if engine else Pool(lambda work: do(work, bench), asked.at_once)
         progress.begin(works, bench.ledger)
-        asyncio.run(_run(phases, campaign, folder, made, asked, progress))
+        _completed(_run(phases, campaign, folder, made, asked, progress))
         write_submissions(campaign, folder)
         if asked.scripts and not progress.stopped:
             inferred = [work for work in works if work.phase is Phase.INFERENCE]
-            asyncio.run(look(inferred, dataset.answers, bench, asked.at_once))
+            _completed(look(inferred, dataset.answers, bench, asked.at_once))
     return progress
+
+
+def _completed(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end; of errors that come together the first that was raised on purpose is told."""
+    try:
+        asyncio.run(work)
+    except BaseExceptionGroup as group:
+        known = group.subgroup(ExpeRepairError)
+        if known is None or group.split(ExpeRepairError)[1] is not None:
+            raise
+        first: BaseException = known
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from group
 
 
 def _begun(asked: Asked, dataset: Dataset, folder: Folder) -> Campaign:
@@ -179,17 +197,20 @@ def _begun(asked: Asked, dataset: Dataset, folder: Folder) -> Campaign:
         )
     campaign = folder.campaign()
     same = {"created", "start", "dataset"}
-    other = [
-        name
-        for name in Campaign.model_fields
-        if name not in same and getattr(campaign, name) != getattr(wanted, name)
-    ]
+    before, now = _comparable(campaign), _comparable(wanted)
+    other = [name for name in before if name not in same and before[name] != now[name]]
     if other:
         raise UsageError(
             f"the campaign in {str(folder.root)!r} began with other {', '.join(other)}; "
             "give the same again, or another --out"
         )
-    return campaign
+    return campaign.model_copy(update={"settings": wanted.settings})
+
+
+def _comparable(campaign: Campaign) -> dict[str, Any]:
+    told = campaign.model_dump()
+    kept = {name: value for name, value in campaign.settings.items() if name not in _OF_A_MACHINE}
+    return {**told, "settings": kept}
 
 
 def _recorded(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -295,7 +316,10 @@ def _check(works: Iterable[Work], bench: Bench, tell: Callable[[str], None]) -> 
             continue
         seen.add(f"{work.phase}{work.line}")
         config = settings.models_config().model_copy(
-            update={"max_cost_usd": bench.ledger.max_cost_usd or settings.max_cost}
+            update={
+                "max_cost_usd": bench.ledger.max_cost_usd or settings.max_cost,
+                "max_tokens": bench.ledger.max_tokens or settings.max_tokens,
+            }
         )
         for warning in check_affordable(config):
             if warning not in warned:

@@ -66,7 +66,7 @@ class Campaign(BaseModel, frozen=True, extra="forbid"):
     order: Order = Order.ONLINE
     profile: str = "default"
     settings: dict[str, Any] = {}
-    """Flags, as settings of each repair; without secrets, caps and what this machine alone has."""
+    """Flags, as settings of each repair."""
     start: str = ""
     """Digest of `start.jsonl`, the memory that every variant begins with; "" means an empty one."""
     created: str
