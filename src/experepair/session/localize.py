@@ -36,9 +36,7 @@ class Located:
         return snippet(self.issue_text, span, content) if content else ()
 
 
-def localize(
-    repo: Path | str, issue: str, *, commit: str = "HEAD", memory: str | None = None
-) -> Located:
+def localize(repo: Path | str, issue: str, *, commit: str = "HEAD", memory: str | None = None) -> Located:
     """Rank the files and functions of a commit that an issue may be about; no model is asked.
 
     Args:
