@@ -139,12 +139,9 @@ def _upset(figure: Figure, sets: Mapping[str, frozenset[str]], title: str) -> Fi
     """Bars of intersections above, dots that say of what, sizes of the sets at the left."""
     shown = intersections(sets)[:_MOST_BARS]
     names = sorted(sets, key=lambda name: len(sets[name]))
-    grid = figure.add_gridspec(2, 2, height_ratios=(2, 1), width_ratios=(1, 3), hspace=0.05, wspace=0.35)
-    bars, dots, sizes = (
-        figure.add_subplot(grid[0, 1]),
-        figure.add_subplot(grid[1, 1]),
-        figure.add_subplot(grid[1, 0]),
-    )
+    grid = figure.add_gridspec(2, 2, height_ratios=(2, 1), width_ratios=(1, 3), hspace=0.05, wspace=0.6)
+    bars, sizes = figure.add_subplot(grid[0, 1]), figure.add_subplot(grid[1, 0])
+    dots = figure.add_subplot(grid[1, 1], sharex=bars)
     places = range(len(shown))
     bars.bar(places, [count for _, count in shown], color=_OURS)
     for place, (_, count) in zip(places, shown, strict=True):
