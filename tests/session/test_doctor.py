@@ -61,6 +61,14 @@ def test_tests_that_cannot_run_are_explained(repo: Path) -> None:
     assert "pytest-cov" in found.found or "nowhere_to_be_found" in found.found
 
 
+def test_a_file_whose_tests_are_all_skipped_says_nothing_yet(repo: Path) -> None:
+    skipped = "import unittest\n@unittest.skip('x')\nclass T(unittest.TestCase):\n    def test_x(self): ...\n"
+    (repo / "tests" / "test_a.py").write_text(skipped)
+    toy.git(repo, "add", "--all")
+    toy.git(repo, "commit", "--quiet", "--message=x")
+    assert "2 of 2 tests in tests/test_stats.py" in checked(repo)["existing tests"].found
+
+
 def test_flags_are_tried_as_fix_would_use_them(repo: Path) -> None:
     found = checked(repo, setup="echo no; exit 9")
     assert "exit status 9" in found["imports the tree"].found

@@ -30,6 +30,8 @@ from experepair.workspace.repository import Repository
 
 _TEST_S = 60.0
 _OUTPUT_KB = 2048
+_FILES = 4
+"""Test files that are tried, until one has a test that passes."""
 
 
 def repository(path: Path, settings: Settings) -> Iterator[Finding]:
@@ -137,15 +139,18 @@ async def _tests(
         remedy = "say how with --test-command, with {files} where the test files go"
         return note("existing tests", f"no known way to run them{unknown}", remedy)
     how = f"{framework.name}, going by {recognition.source}"
-    file = _smallest(tree)
-    if file is None:
-        return note("existing tests", f"{how}; no test file to try was found")
-    return await _tried(sandbox, seen, framework, file, how)
+    finding = note("existing tests", f"{how}; no test file to try was found")
+    for file in _smallest(tree):
+        finding, passed = await _tried(sandbox, seen, framework, file, how)
+        if passed:
+            break
+    return finding
 
 
 async def _tried(
     sandbox: JournalledSandbox, seen: Environment, framework: Framework, file: str, how: str
-) -> Finding:
+) -> tuple[Finding, bool]:
+    """What became of a test file, and whether a test of it passed."""
     target = framework.suite((file,))
     command = replace(target.command, env=(*seen.variables, *target.command.env))
     limits = Limits(time_s=_TEST_S, output_kb=_OUTPUT_KB)
@@ -159,17 +164,14 @@ async def _tried(
     also = f", {skipped} skipped" if skipped else ""
     said = f"{how}: {passed} of {len(outcomes)} tests in {file} pass in the sandbox{also}"
     if passed and not failed:
-        return good("existing tests", said)
+        return good("existing tests", said), True
     why = explain(run.output)
     lines = [line for line in run.output.strip().splitlines() if line.strip()]
     last = f"the last line: {lines[-1][:300]}" if lines else "nothing was printed"
     if not outcomes or not passed:
-        return note(
-            "existing tests",
-            f"{how}: no test in {file} passes in the sandbox; {why or last}",
-            *_remedies(why),
-        )
-    return note("existing tests", f"{said}, {failed} fail; {why}" if why else f"{said}, {failed} fail")
+        none = f"{how}: no test in {file} passes in the sandbox; {why or last}"
+        return note("existing tests", none, *_remedies(why)), False
+    return note("existing tests", f"{said}, {failed} fail; {why}" if why else f"{said}, {failed} fail"), True
 
 
 def _remedies(why: str) -> tuple[str, ...]:
@@ -180,11 +182,11 @@ def _remedies(why: str) -> tuple[str, ...]:
     )
 
 
-def _smallest(tree: Checkout) -> str | None:
-    """A small test file, to be quick, but one that holds a test."""
+def _smallest(tree: Checkout) -> list[str]:
+    """Small test files, to be quick, but such as hold a test."""
     sizes = {
         file: len(content)
         for file in tree.files()
         if is_test_file(file) and b"def test" in (content := tree.read(file) or b"")
     }
-    return min(sizes, key=lambda file: (sizes[file], file), default=None)
+    return sorted(sizes, key=lambda file: (sizes[file], file))[:_FILES]

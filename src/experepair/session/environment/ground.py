@@ -85,7 +85,8 @@ async def prepare(
         layers = _digest(checkout.tree_id, "products", *_states(repository.root, products))
         lay = lay_products(repository.root, products)
         tree = await asyncio.to_thread(layered, tree, _folder(layers), lay)
-        notes.append(f"build products of the checkout lie under the tree: {_some(products)}")
+        shown = sorted(products, key=lambda path: not path.endswith(EXTENSIONS))
+        notes.append(f"build products of the checkout lie under the tree: {_some(shown)}")
     elif extensions := [path for path in around.products() if path.endswith(EXTENSIONS)]:
         notes.append(
             f"compiled parts of the checkout are not used: {_some(extensions)}; --build-products lays them under the tree"
