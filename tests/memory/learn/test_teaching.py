@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -58,6 +59,23 @@ def url(tmp_path: Path) -> str:
     return str(tmp_path / "memory.db")
 
 
+def repaired(repo: Path, out: Path, memory: str, author: str | None = None) -> None:
+    """Some patches of it fail."""
+    model = toy.model(patch=(toy.WRONG, toy.GOOD, toy.WRONG, toy.BROKEN))
+    repair(repo, toy.ISSUE, out=out, replay=model, memory=memory, python=sys.executable, issue_author=author)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a repository, a repair of it in `out`, and the memory that this taught."""
+    folder = tmp_path_factory.mktemp("told")
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("CACHE", "CONFIG", "DATA"):
+            patched.setenv(f"XDG_{name}_HOME", str(folder / name))
+        repaired(toy.repository(folder / "repo"), folder / "out", str(folder / "memory.db"))
+    return folder
+
+
 def commit(repo: Path, message: str, colour: str) -> None:
     (repo / "toy/unrelated.py").write_text(f"def colour():\n    return {colour!r}\n")
     toy.git(repo, "commit", "--quiet", "--all", f"--message={message}")
@@ -87,17 +105,10 @@ def test_a_history_is_learned_once_and_then_only_what_is_new(repo: Path, url: st
     assert {one.functions for one in found if one} == {("colour",)}
 
 
-def test_a_run_is_learned_after_the_fact_as_it_would_have_been_at_its_end(
-    repo: Path, url: str, tmp_path: Path
-) -> None:
-    def repaired(out: str, memory: str) -> None:
-        model = toy.model(patch=(toy.WRONG, toy.GOOD, toy.WRONG, toy.BROKEN))
-        repair(repo, toy.ISSUE, out=tmp_path / out, replay=model, memory=memory, python=sys.executable)
-
-    repaired("told", url)
-    assert learn_run(repo, tmp_path / "told", memory=url).new == 0
-    repaired("untold", "none")
-    later = str(tmp_path / "later.db")
+def test_a_run_is_learned_after_the_fact_as_it_would_have_been_at_its_end(told: Path, tmp_path: Path) -> None:
+    repo, url, later = told / "repo", str(told / "memory.db"), str(tmp_path / "later.db")
+    assert learn_run(repo, told / "out", memory=url).new == 0
+    repaired(repo, tmp_path / "untold", "none")
     assert learn_run(repo, tmp_path / "untold", memory=later).new == 1
     assert learn_run(repo, tmp_path / "untold", memory=later).new == 0
     for agent in Agent:
@@ -115,37 +126,25 @@ def test_a_run_is_learned_after_the_fact_as_it_would_have_been_at_its_end(
     }
 
 
-def test_insights_that_memory_could_not_be_told_are_learned_with_the_run(
-    repo: Path, url: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    repair(repo, toy.ISSUE, out=out, replay=toy.model(), memory=url, python=sys.executable)
-    later = str(tmp_path / "later.db")
-    learn_run(repo, out, memory=later)
-    texts = []
-    for each in (url, later):
-        with Store.open(each) as store:
-            texts.append(
-                [[one.text for one in store.present(Repository.open(repo).scope, agent)] for agent in Agent]
-            )
-    assert (
-        texts[0] == texts[1] == [["Try empty inputs first."], ["Guard a division where its divisor is made."]]
-    )
+def test_insights_that_memory_could_not_be_told_are_learned_with_the_run(told: Path, tmp_path: Path) -> None:
+    repo, later = told / "repo", str(tmp_path / "later.db")
+    learn_run(repo, told / "out", memory=later)
+    expected = {
+        Agent.TEST: ["Try empty inputs first."],
+        Agent.PATCH: ["Guard a division where its divisor is made."],
+    }
+    for url in (str(told / "memory.db"), later):
+        with Store.open(url) as store:
+            for agent, texts in expected.items():
+                present = store.present(Repository.open(repo).scope, agent)
+                assert [one.text for one in present] == texts
 
 
 def test_an_untrusted_run_stays_untrusted_when_it_is_learned_later(
     repo: Path, url: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    repair(
-        repo,
-        toy.ISSUE,
-        out=out,
-        replay=toy.model(),
-        memory="none",
-        python=sys.executable,
-        issue_author="mallory",
-    )
+    repaired(repo, out, "none", "mallory")
     taught = learn_run(repo, out, memory=url)
     assert taught.quarantined
     with Store.open(url) as store:
@@ -154,10 +153,10 @@ def test_an_untrusted_run_stays_untrusted_when_it_is_learned_later(
 
 
 def test_a_run_of_another_repository_or_an_unfinished_one_is_refused(
-    repo: Path, url: str, tmp_path: Path
+    told: Path, url: str, tmp_path: Path
 ) -> None:
-    out, other = tmp_path / "out", toy.repository(tmp_path / "other")
-    repair(repo, toy.ISSUE, out=out, replay=toy.model(), memory="none", python=sys.executable)
+    repo, other = told / "repo", toy.repository(tmp_path / "other")
+    out = Path(shutil.copytree(told / "out", tmp_path / "out"))
     with pytest.raises(UsageError, match="other"):
         learn_run(other, out, memory=url)
     (out / "result.json").unlink()
