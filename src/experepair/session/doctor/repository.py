@@ -31,7 +31,7 @@ from experepair.workspace.repository import Repository
 _TEST_S = 60.0
 _OUTPUT_KB = 2048
 _FILES = 4
-"""Test files that are tried, until one has a test that passes."""
+"""Test files that are tried, until one's tests are not all skipped."""
 
 
 def repository(path: Path, settings: Settings) -> Iterator[Finding]:
@@ -110,6 +110,10 @@ async def _in_sandbox(
         journalled = JournalledSandbox(sandbox, journal, clean)
         seen = await examine(journalled, tree, root, around, recognition.framework)
         findings = [note("set-up", said) for said in ground.notes]
+        if interpreter.found == "--setup":
+            findings.append(
+                good("interpreter", f"{interpreter.path}, which the set-up made, is the one that is used")
+            )
         findings.append(_imports(seen))
         if seen.preflight.verdict is not Verdict.FAILED:
             findings.append(await _tests(journalled, tree, seen, recognition))
@@ -141,8 +145,8 @@ async def _tests(
     how = f"{framework.name}, going by {recognition.source}"
     finding = note("existing tests", f"{how}; no test file to try was found")
     for file in _smallest(tree):
-        finding, passed = await _tried(sandbox, seen, framework, file, how)
-        if passed:
+        finding, skipped = await _tried(sandbox, seen, framework, file, how)
+        if not skipped:
             break
     return finding
 
@@ -150,7 +154,7 @@ async def _tests(
 async def _tried(
     sandbox: JournalledSandbox, seen: Environment, framework: Framework, file: str, how: str
 ) -> tuple[Finding, bool]:
-    """What became of a test file, and whether a test of it passed."""
+    """What became of a test file, and whether all of its tests were skipped."""
     target = framework.suite((file,))
     command = replace(target.command, env=(*seen.variables, *target.command.env))
     limits = Limits(time_s=_TEST_S, output_kb=_OUTPUT_KB)
@@ -164,14 +168,14 @@ async def _tried(
     also = f", {skipped} skipped" if skipped else ""
     said = f"{how}: {passed} of {len(outcomes)} tests in {file} pass in the sandbox{also}"
     if passed and not failed:
-        return good("existing tests", said), True
+        return good("existing tests", said), False
     why = explain(run.output)
     lines = [line for line in run.output.strip().splitlines() if line.strip()]
     last = f"the last line: {lines[-1][:300]}" if lines else "nothing was printed"
     if not outcomes or not passed:
         none = f"{how}: no test in {file} passes in the sandbox; {why or last}"
-        return note("existing tests", none, *_remedies(why)), False
-    return note("existing tests", f"{said}, {failed} fail; {why}" if why else f"{said}, {failed} fail"), True
+        return note("existing tests", none, *_remedies(why)), bool(skipped) and skipped == len(outcomes)
+    return note("existing tests", f"{said}, {failed} fail; {why}" if why else f"{said}, {failed} fail"), False
 
 
 def _remedies(why: str) -> tuple[str, ...]:
