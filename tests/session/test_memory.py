@@ -26,7 +26,7 @@ from experepair.memory.lesson import Learned
 from experepair.memory.memory import NoMemory, ScriptedMemory
 from experepair.memory.repository import RepositoryMemory
 from experepair.memory.store import Filter, State, Store
-from experepair.session.issues import is_trusted
+from experepair.session.issues import is_trusted, read_issue
 from experepair.session.localize import localize
 from experepair.session.managing import run_name
 from experepair.session.memory import open_memory
@@ -166,6 +166,16 @@ def test_only_an_author_on_the_repositorys_list_is_trusted_and_an_issue_that_is_
     assert [is_trusted(author, listed) for author in ("alice", "Bob", "mallory", "", None)] == [
         True, True, False, False, True,
     ]  # fmt: skip
+
+
+def test_issues_in_files_of_one_name_are_two_and_the_same_file_is_the_same(tmp_path: Path) -> None:
+    files = [tmp_path / name / "issue.md" for name in ("one", "two", "copy")]
+    for file, text in zip(files, (toy.ISSUE, SIMILAR, toy.ISSUE), strict=True):
+        file.parent.mkdir()
+        file.write_text(text)
+    one, two, copy = (read_issue(str(file), "example/toy").id for file in files)
+    assert one == copy != two
+    assert one.startswith("issue-")
 
 
 def test_a_run_that_dies_while_it_learns_learns_once_and_pays_once_when_it_is_resumed(

@@ -14,7 +14,7 @@ _LARGEST = 1_000_000
 
 
 def read_issue(given: str, repository: str, author: str | None = None, *, trusted: bool = True) -> Issue:
-    """Read an issue.
+    """Read an issue; its id tells issues apart that are in files of one name.
 
     Args:
         given: path of a file, "-" for standard input, or the text.
@@ -40,7 +40,9 @@ def read_issue(given: str, repository: str, author: str | None = None, *, truste
         raise UsageError(f"{where} is binary, not text; give the issue as text")
     if not text.strip():
         raise UsageError(f"{where} is empty; write down what happens and what should happen")
-    return Issue(name or sha256(content).hexdigest()[:12], repository, text.strip() + "\n", author, trusted)
+    digest = sha256(content).hexdigest()
+    issue_id = f"{name}-{digest[:8]}" if name else digest[:12]
+    return Issue(issue_id, repository, text.strip() + "\n", author, trusted)
 
 
 def is_trusted(author: str | None, trusted_authors: Collection[str]) -> bool:
