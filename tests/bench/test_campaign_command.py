@@ -95,7 +95,7 @@ def test_every_bench_command_has_help_and_an_entry_in_the_docs(name: str, tmp_pa
     )  # fmt: skip
     documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
     assert f"## experepair bench {name}" in documented
-    options = {word.strip("[],;:.") for word in done.stdout.split() if word.startswith("--")} - {"--help"}
+    options = {word.strip("[](),;:.") for word in done.stdout.split() if word.startswith("--")} - {"--help"}
     assert not {option for option in options if option not in documented}
 
 
