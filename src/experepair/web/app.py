@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 
 from experepair.errors import ExpeRepairError
-from experepair.web.pages import home, memory, runs
+from experepair.web.pages import campaigns, home, memory, runs
 from experepair.web.rendering import page
 from experepair.web.shelf import NotThere
 
@@ -38,7 +38,7 @@ def application(shelf: Shelf) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, telemetry=quiet)
     app.state.site = shelf
     app.mount("/static", _Assets(directory=STATIC), name="static")
-    for part in (home, memory, runs):
+    for part in (home, campaigns, memory, runs):
         app.include_router(part.router)
     app.add_exception_handler(ExpeRepairError, _told)
     app.add_exception_handler(404, _missing)

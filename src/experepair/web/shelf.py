@@ -5,23 +5,25 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from experepair.bench.campaign.state import INDEXES, RUNS
 from experepair.errors import ExpeRepairError, UsageError
 from experepair.session.out import JOURNAL
+from experepair.web.campaign.reading import is_campaign
 from experepair.web.run.model import Repair
 from experepair.web.run.reading import Repairs
 
 if TYPE_CHECKING:
     from experepair.memory.store import Store
 
-_DEEP = 5
-"""Folders below a given one in which runs are looked for."""
+_DEEP = 6
+"""How far below a given folder runs and campaigns are looked for."""
 
 
 class NotThere(ExpeRepairError, LookupError):
@@ -77,13 +79,36 @@ class Shelf:
         """All runs, each with a name of its own; found anew each time, since new ones begin."""
         named: dict[str, Run] = {}
         for root in self.folders:
-            for folder in _runs_below(root):
-                stem = (
-                    folder.name if folder == root else folder.relative_to(root).as_posix().replace("/", "~")
-                )
+            for folder in _below(root, _is_run):
+                steps = [step for step in folder.relative_to(root).parts if step != RUNS] or [folder.name]
+                stem = "~".join(steps)
                 name = _unique(_plain(stem), named)
                 named[name] = Run(name, folder)
         return tuple(named.values())
+
+    def campaigns(self) -> dict[str, Path]:
+        """Folders of campaigns, each by a name of its own."""
+        named: dict[str, Path] = {}
+        for root in self.folders:
+            for folder in _below(root, is_campaign):
+                named[_unique(_plain(folder.name), named)] = folder
+        return named
+
+    def campaign(self, name: str) -> Path:
+        """The folder of the campaign with that name.
+
+        Raises:
+            NotThere: there is none.
+        """
+        found = self.campaigns().get(name)
+        if found is None:
+            raise NotThere(f"there is no campaign {name!r} here")
+        return found
+
+    def names_of(self, folders: Sequence[Path]) -> dict[Path, str]:
+        """The names of the runs in these folders; those without a journal are left out."""
+        wanted = set(folders)
+        return {run.folder: run.name for run in self.runs() if run.folder in wanted}
 
     def run(self, name: str) -> Run:
         """The run with that name.
@@ -177,8 +202,9 @@ def _id_of(journal: Path) -> str:
         return ""
 
 
-def _runs_below(root: Path, deep: int = _DEEP) -> Iterator[Path]:
-    if (root / JOURNAL).is_file():
+def _below(root: Path, holds: Callable[[Path], bool], deep: int = _DEEP) -> Iterator[Path]:
+    """Folders that hold what is looked for; what lies below one isn't looked at any more."""
+    if holds(root):
         yield root
         return
     if deep == 0:
@@ -188,8 +214,12 @@ def _runs_below(root: Path, deep: int = _DEEP) -> Iterator[Path]:
     except OSError:
         return
     for name in below:
-        if not name.startswith("."):
-            yield from _runs_below(root / name, deep - 1)
+        if not name.startswith(".") and name != INDEXES and not name.endswith(".lease"):
+            yield from _below(root / name, holds, deep - 1)
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / JOURNAL).is_file()
 
 
 def _plain(text: str) -> str:
@@ -197,7 +227,7 @@ def _plain(text: str) -> str:
     return kept.strip(".") or "run"
 
 
-def _unique(stem: str, taken: dict[str, Run]) -> str:
+def _unique(stem: str, taken: Mapping[str, object]) -> str:
     name, number = stem, 2
     while name in taken:
         name, number = f"{stem}-{number}", number + 1

@@ -26,12 +26,27 @@ _HELD = (
 
 def listing(connection: sa.Connection, wanted: Filter, offset: int, limit: int) -> Page:
     """Demonstrations that a filter lets through, newest first."""
-    conditions = list(_conditions(wanted))
-    rows = connection.execute(
-        STORED.where(*conditions).order_by(_D.c.event.desc()).offset(offset).limit(limit)
-    ).all()
-    counted = STORED.where(*conditions).with_only_columns(sa.func.count(), maintain_column_froms=True)
-    return Page(tuple(stored(row) for row in rows), connection.scalar(counted) or 0)
+    ordered = _matching(wanted, _D.c.event).order_by(_D.c.event.desc())
+    if wanted.text:  # one scan of all texts tells both
+        found = connection.scalars(ordered).all()
+        events, total = found[offset : offset + limit], len(found)
+    else:
+        events = connection.scalars(ordered.offset(offset).limit(limit)).all()
+        total = connection.scalar(_matching(wanted, sa.func.count(_D.c.event))) or 0
+    rows = connection.execute(STORED.where(_D.c.event.in_(events)).order_by(_D.c.event.desc())).all()
+    return Page(tuple(stored(row) for row in rows), total)
+
+
+def _matching(wanted: Filter, *columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
+    """Columns of the demonstrations that a filter lets through, with no table more than it asks for."""
+    query = sa.select(*columns).select_from(_D)
+    if wanted.scope is not None:
+        query = query.join(_S, _S.c.id == _D.c.scope)
+    if wanted.text:
+        query = query.join(_E, _E.c.id == _D.c.event)
+    if not (wanted.issue_id is wanted.key is wanted.outcome is None):
+        query = query.join(_L, _L.c.id == _D.c.lesson)
+    return query.where(*_conditions(wanted))
 
 
 def _conditions(wanted: Filter) -> Iterator[sa.ColumnElement[bool]]:
@@ -123,6 +138,8 @@ def log(
         wanted = wanted.where(_E.c.id < before)
     if name is None:
         return tuple(_entry(row) for row in connection.execute(wanted.limit(limit)))
+    named = sa.cast(_E.c.body, sa.Text).contains(json.dumps(name)[1:-1], autoescape=True)
+    wanted = wanted.where(sa.or_(_L.c.key.in_((name, f"run:{name}")), _L.c.issue == name, named))
     found: list[LogEntry] = []
     for row in connection.execute(wanted):
         if _mentions(row, name):

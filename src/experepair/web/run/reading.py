@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from pathlib import Path
 
 from experepair.errors import JournalError
 from experepair.journal.entries import RunEnded
-from experepair.journal.journal import read_journal
+from experepair.journal.journal import lease_folder, read_journal
+from experepair.journal.lease import Stage, machine, newest_token, seen
 from experepair.session.out import JOURNAL
 from experepair.steps.report import RESULT
 from experepair.steps.result import Result
@@ -34,7 +36,7 @@ class Repairs:
         Raises:
             JournalError: there is none, or its journal is damaged.
         """
-        stamp = (_stamp(folder / JOURNAL), _stamp(folder / RESULT), _held(folder / JOURNAL))
+        stamp = (_stamp(folder / JOURNAL), _stamp(folder / RESULT), _written(folder / JOURNAL))
         with self._lock:
             known = self._kept.get(folder)
             if known and known[0] == stamp:
@@ -69,8 +71,25 @@ def _result(folder: Path) -> Result | None:
         return None
 
 
-def _held(path: Path) -> bool:
-    """Whether a process writes the journal, as the kernel tells (Linux); asking by a lock could stop a resume."""
+def _written(journal: Path) -> bool:
+    """Whether a process writes the journal; one of another machine does while it gives signs of life."""
+    folder = lease_folder(journal)
+    token = newest_token(folder)
+    if not token:
+        return held(journal)
+    try:
+        look, beaten = seen(folder, token), (folder / str(token)).stat().st_mtime
+    except OSError:
+        return False
+    if look.stage is Stage.RELEASED:
+        return False
+    if look.machine == machine():
+        return held(folder / str(token))
+    return time.time() - beaten < look.length_s
+
+
+def held(path: Path) -> bool:
+    """Whether a process of this machine has locked a file, as the kernel tells (Linux); asking by a lock could stop a resume."""
     try:
         found = path.stat()
         locks = Path("/proc/locks").read_text(encoding="ascii")

@@ -43,9 +43,21 @@
       ],
     }),
     learning: (box, data) => Plot.plot({
-      ...base(box), x: { label: "issues, in time order" }, y: { grid: true, label: null, domain: [0, 100] }, color: { legend: true },
-      marks: [Plot.lineY(data, { x: "number", y: "share", stroke: "name", strokeWidth: 2 })],
+      ...base(box), x: { label: "issues, in time order" }, y: { grid: true, label: null, domain: [0, 100] }, marginRight: 110,
+      marks: [
+        Plot.lineY(data, { x: "number", y: "share", stroke: "name", strokeWidth: 2 }),
+        Plot.text(data, Plot.selectLast({ x: "number", y: "share", z: "name", text: "name", textAnchor: "start", dx: 6 })),
+      ],
     }),
+  };
+  const named = (drawing, box) => { // one picture with one name; the tables hold its figures
+    for (const part of drawing.querySelectorAll("[aria-label], [aria-description]")) {
+      part.removeAttribute("aria-label");
+      part.removeAttribute("aria-description");
+    }
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", box.closest("figure").querySelector("figcaption").textContent);
+    return drawing;
   };
   const draw = async () => {
     for (const part of document.querySelectorAll("[data-charts]")) {
@@ -55,7 +67,7 @@
         const empty = document.createElement("p");
         empty.className = "dim";
         empty.textContent = "Nothing to draw yet.";
-        box.replaceChildren(data.length ? charts[box.dataset.chart](box, data) : empty);
+        box.replaceChildren(data.length ? named(charts[box.dataset.chart](box, data), box) : empty);
       }
     }
   };

@@ -1,0 +1,1 @@
+"""Campaigns, made ready to be shown out of their folders."""
