@@ -11,10 +11,10 @@ from typing import Protocol
 from experepair.testing.configured import Underneath, commands, program
 from experepair.testing.project import Read, at, toml_of
 from experepair.testing.run import Target, TestRun
-from experepair.testing.runners import django, manage, sympy
+from experepair.testing.runners import django, sympy
 from experepair.testing.runners.django import Django
 from experepair.testing.runners.given import Given
-from experepair.testing.runners.manage import Manage
+from experepair.testing.runners.manage import SCRIPT, manage
 from experepair.testing.runners.pytest import Pytest
 from experepair.testing.runners.sympy import Sympy
 from experepair.testing.runners.unittest import Unittest
@@ -122,10 +122,10 @@ def _by_files(files: Sequence[str], read: Read, unknown: str) -> Recognition:
     contents = {file: read(file) or b"" for file in [*filter(is_test_file, files)][:_FILES_LOOKED_AT]}
     if file := next((file for file, content in contents.items() if _USES_PYTEST.search(content)), ""):
         return Recognition(Pytest(), file)
-    scripts = [file for file in files if PurePosixPath(file).name == manage.SCRIPT]
+    scripts = [file for file in files if PurePosixPath(file).name == SCRIPT]
     uses_django = any(_USES_DJANGO.search(content) for content in contents.values())
     if uses_django and (script := min(scripts, key=len, default="")):
-        return Recognition(Manage(_folder(script)), script)
+        return Recognition(manage(_folder(script)), script)
     if file := next((file for file, content in contents.items() if _USES_UNITTEST.search(content)), ""):
         return Recognition(Unittest(), file)
     return Recognition(None, unknown=unknown)
@@ -139,8 +139,8 @@ def _known(command: Underneath, present: set[str]) -> tuple[Framework | None, st
         return Pytest(_kept(rest), command.env), ""
     if base == "unittest":
         return Unittest(_start_folder(rest, present), command.env), ""
-    if base == manage.SCRIPT and rest[:1] == ["test"] and name in present:
-        return Manage(_folder(name), command.env), ""
+    if base == SCRIPT and rest[:1] == ["test"] and name in present:
+        return manage(_folder(name), command.env), ""
     if base in _OTHER_RUNNERS or (base.endswith(".py") and "test" in base):
         return None, " ".join((name, *rest))[:_LONGEST_COMMAND]
     return None, ""

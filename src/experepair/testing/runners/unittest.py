@@ -36,16 +36,19 @@ _LABEL = re.compile(r"^(?P<name>\w+) \((?P<owner>[\w.]+)\)$")
 
 @dataclass(frozen=True, slots=True)
 class Unittest:
-    """`python -m unittest` on modules, from the top of the tree.
+    """`python -m unittest` on modules, from the top of the tree, or what takes the same labels and prints the same.
 
     Attributes:
         folder: where the modules' names begin, "" for the top, as `discover -s FOLDER` says.
         env: variables that the project's configuration sets.
+        name: of the runner.
+        words: what the interpreter is given before the labels.
     """
 
     folder: str = ""
     env: tuple[tuple[str, str], ...] = ()
     name: str = "unittest"
+    words: tuple[str, ...] = ("-m", "unittest", "--verbose")
 
     def suite(self, files: Sequence[str]) -> Target:
         """All tests of some files."""
@@ -60,7 +63,7 @@ class Unittest:
         return name.removeprefix(self.folder.replace("/", ".") + ".") if self.folder else name
 
     def _command(self, labels: Sequence[str]) -> Command:
-        argv = ("{python}", "-m", "unittest", "--verbose", *labels)
+        argv = ("{python}", *self.words, *labels)
         return Command(argv, env=(*self.env, *HASH_SEED), cwd=self.folder or ".")
 
 
