@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,8 @@ from experepair.bench.campaign import plan
 from experepair.bench.campaign.arms import Arm
 from experepair.bench.campaign.looking import look
 from experepair.bench.campaign.progress import Progress
-from experepair.bench.campaign.start import fork, record
+from experepair.bench.campaign.start import fork, memory_of, record
 from experepair.bench.campaign.state import (
-    MEMORY,
     START,
     Campaign,
     Folder,
@@ -35,6 +34,7 @@ from experepair.bench.instance import Instance
 from experepair.bench.mirrors import Mirrors
 from experepair.errors import ExpeRepairError, JournalError, UsageError
 from experepair.folders import cache_folder
+from experepair.journal.lease import LeaseConfig
 from experepair.journal.reading import read_journal
 from experepair.llm.ledger import Ledger
 from experepair.llm.model import Model
@@ -64,6 +64,8 @@ class Asked:
         at_once: repairs at the same time.
         total_cost: cap on all of them in US dollars; None means none.
         total_tokens: the same in tokens.
+        store: address of the server that keeps the memories; "" keeps them in `out`.
+        lease: of the journals.
         scripts: run each repair's last script with and without the maintainers' fix, once all repairs are over.
         resume: go on with the campaign that is there.
         retry_failed: try again what failed.
@@ -86,6 +88,8 @@ class Asked:
     at_once: int = 1
     total_cost: float | None = None
     total_tokens: int | None = None
+    store: str = ""
+    lease: LeaseConfig = field(default_factory=LeaseConfig)
     scripts: bool = True
     resume: bool = False
     retry_failed: bool = False
@@ -141,6 +145,8 @@ def run(
             progress.entry,
             tell,
             replay,
+            asked.lease,
+            asked.store,
         )
         _check(works, bench, tell)
         made = engine(bench) if engine else Pool(lambda work: do(work, bench), asked.at_once)
@@ -239,9 +245,9 @@ async def _run(
 ) -> None:
     for phase, chains in phases.items():
         if phase is Phase.INITIAL and chains:
-            _fork_seeds(campaign, folder)
+            _fork_seeds(campaign, folder, asked.store)
         elif phase is Phase.INFERENCE:
-            _fork_variants(campaign, folder)
+            _fork_variants(campaign, folder, asked.store)
         async with asyncio.TaskGroup() as group:
             for chain in chains:
                 group.create_task(_follow(chain, engine, asked, progress))
@@ -260,13 +266,13 @@ async def _follow(chain: plan.Chain, engine: Engine, asked: Asked, progress: Pro
         progress.ended(work, await engine.repair(work))
 
 
-def _fork_seeds(campaign: Campaign, folder: Folder) -> None:
+def _fork_seeds(campaign: Campaign, folder: Folder, store: str) -> None:
     start = folder.root / START if campaign.start else None
     for model in campaign.models or ("",):
-        fork(start, campaign.start, folder.line(Phase.INITIAL, plan.line_of(model)))
+        fork(start, campaign.start, folder.line(Phase.INITIAL, plan.line_of(model)), store)
 
 
-def _fork_variants(campaign: Campaign, folder: Folder) -> None:
+def _fork_variants(campaign: Campaign, folder: Folder, store: str) -> None:
     """Every variant begins with what the seeds taught, or with the start state when there are none."""
     for name in campaign.seeds:
         for model in campaign.models or ("",):
@@ -277,15 +283,15 @@ def _fork_variants(campaign: Campaign, folder: Folder) -> None:
             continue
         start, wanted = (folder.root / START, campaign.start) if campaign.start else (None, "")
         if campaign.seeds:
-            start, wanted = _taught(folder.line(Phase.INITIAL, plan.line_of_variant(variant)))
-        fork(start, wanted, folder.line(Phase.INFERENCE, variant.name))
+            start, wanted = _taught(folder.line(Phase.INITIAL, plan.line_of_variant(variant)), store)
+        fork(start, wanted, folder.line(Phase.INFERENCE, variant.name), store)
 
 
-def _taught(home: Path) -> tuple[Path, str]:
+def _taught(home: Path, store: str) -> tuple[Path, str]:
     """The memory at the end of the initial phase, recorded once."""
     path = home / START
     if not path.exists():
-        record(str(home / MEMORY), path)
+        record(memory_of(home, store), path)
     return path, digest(path.read_bytes())
 
 
@@ -311,7 +317,7 @@ def _check(works: Iterable[Work], bench: Bench, tell: Callable[[str], None]) -> 
     warned: set[str] = set()
     seen: set[str] = set()
     for work in works:
-        settings = bench.settings(work)
+        settings = replace(bench, store="").settings(work)  # its memory may not be made yet
         if bench.replay is not None or f"{work.phase}{work.line}" in seen:
             continue
         seen.add(f"{work.phase}{work.line}")

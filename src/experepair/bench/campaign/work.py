@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from experepair.bench.campaign.start import memory_of
 from experepair.bench.campaign.state import (
     INDEXES,
-    MEMORY,
     Failure,
     Outcome,
     Phase,
@@ -77,6 +77,7 @@ class Bench:
         tell: is called with what the user should know.
         replay: makes what answers in the place of every model; None asks the models.
         lease: of the journals.
+        store: address of a server that keeps the memories; "" keeps each as a file in the folder of its line.
     """
 
     mirrors: Mirrors
@@ -86,6 +87,7 @@ class Bench:
     tell: Callable[[str], None] = lambda note: None
     replay: Callable[[Work], Model] | None = None
     lease: LeaseConfig = field(default_factory=LeaseConfig)
+    store: str = ""
 
     def settings(self, work: Work) -> Settings:
         """What one repair is told; the repository's own file, which may be anything, has no say.
@@ -100,7 +102,8 @@ class Bench:
             given["variables"] = environment.variables
             if not environment.image:
                 given["mount_at"] = environment.root
-        given.setdefault("memory", str(work.home / MEMORY))
+        if "memory" not in given:
+            given["memory"] = memory_of(work.home, self.store)
         return load(None, given, profile=work.profile)
 
 
@@ -164,8 +167,18 @@ def job_of(work: Work, bench: Bench, settings: Settings) -> Job:
         repository.resolve(work.instance.base_commit),
         work.out,
         bounds=Bounds(issue.id, before=issue.created_at, bar_near_duplicates=True),
-        indexes=None if settings.memory == NONE else work.home / INDEXES,
+        indexes=None if settings.memory == NONE or bench.store else work.home / INDEXES,
     )
+
+
+def failed(work: Work, why: str) -> Outcome:
+    """Keep that a repair failed for a reason that the one who made it couldn't write down.
+
+    Raises:
+        OutputError: the folder can't be written.
+    """
+    before = read_outcome(work.out)
+    return _kept(work, State.FAILED, before.failures if before else (), why)
 
 
 def _refusal(work: Work, bench: Bench) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from experepair.bench.campaign.progress import Progress
+    from experepair.bench.campaign.work import Bench
+    from experepair.bench.engine import Engine
 
 
 @takes(repair_settings, "settings")
@@ -82,6 +85,19 @@ def run(
         int | None,
         typer.Option(min=1, help="Stop before all repairs together use more than this many tokens."),
     ] = None,
+    engine: Annotated[
+        str, typer.Option(help="pool (this machine) or ray (the cluster that this machine belongs to).")
+    ] = "pool",
+    store: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="PostgreSQL database for all memories of the campaign, each in a schema of its own (default: files in --out).",
+        ),
+    ] = "",
+    lease: Annotated[
+        float, typer.Option(min=1, help="Seconds of silence after which a repair's worker is replaced.")
+    ] = 30.0,
     scripts: Annotated[
         bool,
         typer.Option(
@@ -116,6 +132,7 @@ def run(
     from experepair.cli.interruption import interruptible
     from experepair.domain.text import visible
     from experepair.errors import UsageError
+    from experepair.journal.lease import LeaseConfig
 
     if phase != "all" and phase not in list(Phase):
         raise UsageError(f"--phase {phase!r} is none of {', '.join(Phase)}, all")
@@ -142,6 +159,8 @@ def run(
         at_once=jobs,
         total_cost=total_cost,
         total_tokens=total_tokens,
+        store=store,
+        lease=LeaseConfig(length_s=lease),
         scripts=scripts,
         resume=resume,
         retry_failed=retry_failed,
@@ -152,8 +171,22 @@ def run(
         console.print(visible(note), markup=False, highlight=False, soft_wrap=True)
 
     with interruptible(), following(console) as progress:
-        campaign(asked, progress=progress, tell=say)
+        campaign(asked, progress=progress, tell=say, engine=_engine(engine, jobs))
     _conclude(progress, console, out)
+
+
+def _engine(name: str, jobs: int) -> Callable[[Bench], Engine] | None:
+    """Makes the engine of that name; None stands for the pool."""
+    from experepair.errors import UsageError
+
+    if name == "pool":
+        return None
+    if name != "ray":
+        raise UsageError(f"--engine {name!r} is none of pool, ray")
+    from experepair.bench.cluster.config import ClusterConfig
+    from experepair.bench.cluster.engine import RayEngine
+
+    return lambda bench: RayEngine(bench, jobs, ClusterConfig())
 
 
 def _arms(given: list[str]) -> tuple[Any, ...]:

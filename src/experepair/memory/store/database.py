@@ -190,6 +190,34 @@ def parsed(url: str) -> sa.URL:
     raise MemoryUnavailable(f"memory at {masked(parts)}: only sqlite and postgresql are known")
 
 
+def make_schema(url: str, name: str) -> None:
+    """Make a schema in PostgreSQL: a place for the tables of one store among several in a database.
+
+    Args:
+        url: of the database.
+        name: of letters, digits and underscores.
+
+    Raises:
+        MemoryUnavailable: it can't be made, or the address isn't PostgreSQL's.
+    """
+    address = parsed(url)
+    if address.get_backend_name() != "postgresql":
+        raise MemoryUnavailable(f"memory at {masked(address)}: only PostgreSQL serves many machines")
+    try:
+        engine = sa.create_engine(address)
+        try:
+            with engine.begin() as connection:
+                connection.execute(sa.schema.CreateSchema(name))
+        finally:
+            engine.dispose()
+    except ImportError as error:
+        raise MemoryUnavailable(
+            f"memory at {masked(address)}: {error.name} is missing; install experepair[postgres]"
+        ) from error
+    except SQLAlchemyError as error:
+        raise MemoryUnavailable(f"memory at {masked(address)}: no schema can be made: {error}") from error
+
+
 def masked(url: sa.URL) -> str:
     """The address without passwords, for people."""
     if url.get_backend_name() == "sqlite":
