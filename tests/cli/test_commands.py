@@ -306,12 +306,9 @@ def test_doctor_calls_a_model_that_was_asked_for_and_cannot_be_used_bad(tmp_path
     assert cli("doctor", cwd=tmp_path).returncode == 0
 
 
-def test_doctor_ends_with_4_where_the_sandbox_that_a_repair_would_take_does_not_work(
-    repo: Path, tmp_path: Path
-) -> None:
-    nothing = {"PATH": "/nowhere"}
-    assert cli("doctor", cwd=tmp_path, **nothing).returncode == 4
-    done = cli("doctor", "--json", "--image", "some/image", cwd=tmp_path, **nothing)
+def test_doctor_ends_with_4_where_the_sandbox_that_a_repair_would_take_does_not_work(tmp_path: Path) -> None:
+    assert cli("doctor", cwd=tmp_path, path="/nowhere").returncode == 4
+    done = cli("doctor", "--json", "--image", "some/image", cwd=tmp_path, path="/nowhere")
     assert done.returncode == 4
     states = {one["what"]: one["state"] for one in json.loads(done.stdout)["findings"]}
     assert (states["sandbox: docker"], states["sandbox: bubblewrap"]) == ("bad", "note")
