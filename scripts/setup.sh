@@ -14,6 +14,7 @@ command -v setpriv >/dev/null 2>&1 || missing="$missing util-linux"
 if [ "$purpose" = tests ] && command -v apt-get >/dev/null 2>&1; then # elsewhere the tests of what lacks are skipped
     set -- /usr/lib/postgresql/*/bin/initdb
     [ -x "$1" ] || command -v initdb >/dev/null 2>&1 || missing="$missing postgresql"
+    command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 fi
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null 2>&1; then

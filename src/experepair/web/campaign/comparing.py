@@ -37,7 +37,9 @@ class Pair:
             return "generation"
         if one.status != other.status:
             return "validation"
-        return "the same patch" if one.patch == other.patch else "patch"
+        if one.patch != other.patch:
+            return "patch"
+        return "nowhere: the same patch" if one.patch else "nowhere: no patch"
 
 
 def pairs(first: Line, second: Line) -> list[Pair]:

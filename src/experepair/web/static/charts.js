@@ -43,7 +43,8 @@
       ],
     }),
     learning: (box, data) => Plot.plot({
-      ...base(box), x: { label: "issues, in time order" }, y: { grid: true, label: null, domain: [0, 100] }, marginRight: 110,
+      ...base(box), x: { label: "issues, in time order", tickFormat: (d) => (Number.isInteger(d) ? String(d) : "") },
+      color: { range: ["--accent", "--memory", "--issue", "--warn", "--bad", "--good"].map(colour) }, y: { grid: true, label: null, domain: [0, 100] }, marginRight: 110,
       marks: [
         Plot.lineY(data, { x: "number", y: "share", stroke: "name", strokeWidth: 2 }),
         Plot.text(data, Plot.selectLast({ x: "number", y: "share", z: "name", text: "name", textAnchor: "start", dx: 6 })),
@@ -73,6 +74,6 @@
   };
   document.addEventListener("DOMContentLoaded", draw);
   document.addEventListener("theme", draw);
-  document.addEventListener("charts", draw);
+  document.addEventListener("htmx:afterSwap", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
