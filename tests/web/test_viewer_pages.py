@@ -18,7 +18,7 @@ from experepair.web.export import file_of, write_copy
 from experepair.web.highlight import pieces
 from experepair.web.shelf import Shelf
 from lessons import SCOPE, run_lesson
-from web_runs import DIFF, HOSTILE, campaign_folder, write_run
+from web_runs import DIFF, HOSTILE, call, campaign_folder, write_run
 from web_served import TOKEN, Client, memory_of, served
 
 
@@ -109,11 +109,14 @@ def test_nothing_foreign_and_nothing_inline_may_run(client: Client) -> None:
     assert status == 200
 
 
-def test_a_page_that_shows_the_newest_entry_gets_nothing_new(client: Client) -> None:
-    state = "seen=19-0-1"
-    body = client.ask("/runs/good")[1]
-    assert "hx-trigger" not in body  # nobody writes its journal
-    assert client.ask(f"/runs/good?{state}")[0] in (200, 204)
+def test_a_live_page_is_told_what_is_new_and_nothing_else(client: Client, tmp_path: Path) -> None:
+    assert "hx-trigger" not in client.ask("/runs/good")[1]  # nobody writes its journal
+    with write_run(tmp_path / "runs" / "live", ended=False) as journal:
+        found = re.search(r'hx-get="([^"]+)"', client.ask("/runs/live")[1])
+        assert found
+        assert client.ask(found[1])[0] == 204
+        call(journal, "patch", 0, "news")
+        assert client.ask(found[1])[0] == 200
 
 
 def changed(client: Client, act: str, name: str, **headers: str) -> int:
