@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lock clean
+.PHONY: help setup demo test soak check lock clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -19,6 +19,11 @@ test:            ## the whole test suite, on all processors
 	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)" tests
 	@$(BIN)/experepair demo --prepare
 	$(BIN)/python -m pytest -n auto
+
+soak:            ## the tests that need Ray (240 MB): a cluster of two nodes, killed and stopped
+	@sh scripts/setup.sh "$(PYTHON)" "$(VENV)" tests
+	$(BIN)/python -m pip install -q -e '.[ray]'
+	$(BIN)/python -m pytest tests/bench/test_cluster.py
 
 check: setup     ## format, spelling, lint, types, layering: what CI runs before the tests
 	$(BIN)/ruff format --check .

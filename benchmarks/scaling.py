@@ -3,7 +3,7 @@
     PYTHONPATH=tests python benchmarks/scaling.py [--workers 1,4,16,64,256] [--repairs 4] [--call-s 0.5] [--processes 2]
                                                   [--postgres] [--repositories 8]
 
-Each worker repairs one issue after another: 16 calls in 8 rounds of `--call-s`, 30 executions that take nothing, entries as
+Each worker repairs one issue after another: 16 calls in 8 rounds of `--call-s`, 24 executions that take nothing, entries as
 large as those of recorded repairs (docs/scaling.md), then it learns three demonstrations and an insight. What is left of
 an ideal line is what journals, leases, store and Python cost.
 """
@@ -29,7 +29,7 @@ from lessons import add, run_lesson
 
 ROUNDS = 8
 CALLS = 16
-EXECUTIONS = 30
+EXECUTIONS = 24
 PROMPT = "p" * 16_000
 REPLY = "r" * 2_400
 OUTPUT = "o" * 4_000
