@@ -1,1 +1,1 @@
-"""The demo: a real bug of a real package, repaired offline with a model replayed from a journal."""
+"""The demo: two real bugs of a real package, repaired offline with a model replayed from journals."""
