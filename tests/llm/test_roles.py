@@ -219,6 +219,26 @@ def test_a_reply_by_hand_that_is_still_being_written_is_waited_for(tmp_path: Pat
     assert asyncio.run(run()) == "abc"
 
 
+def test_a_prompt_by_hand_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    text = "long " * 2_000_000
+    seen: list[int] = []
+
+    def look() -> None:
+        prompt = tmp_path / "0001.prompt.md"
+        while not prompt.exists():
+            time.sleep(0.0001)
+        seen.append(prompt.stat().st_size)
+        (tmp_path / "0001.reply.md").write_text("read")
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    request = Request(Role.PATCH, Prompt("be brief", (Part("issue", text),)))
+    asyncio.run(ManualModel(tmp_path, poll_s=0.01).reply(request))
+    reader.join()
+    assert seen == [(tmp_path / "0001.prompt.md").stat().st_size]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0001.prompt.md", "0001.reply.md"]
+
+
 def test_waiting_for_a_hand_can_be_cancelled(tmp_path: Path) -> None:
     async def run() -> None:
         with pytest.raises(TimeoutError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,7 +56,7 @@ class ManualModel:
         return Reply(text, usage=usage, model=NAME, cost_usd=0.0)
 
     def _write(self, text: str) -> Path:
-        """Take the next free number; another process may be at it too."""
+        """Take the next free number; another process may be at it too. A prompt is there whole or not at all."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             if (again := self._unclaimed(text)) is not None:
@@ -63,15 +64,17 @@ class ManualModel:
             number = max(
                 (int(one.name[:4]) for one in self._folder.glob("[0-9][0-9][0-9][0-9].*")), default=0
             )
-            while True:
-                number += 1
-                path = self._folder / f"{number:04}.prompt.md"
-                with contextlib.suppress(FileExistsError):
-                    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-                    with os.fdopen(fd, "wb") as file:
-                        file.write(text.encode("utf-8", "replace"))
-                    self._claimed.add(path)
-                    return path
+            with tempfile.NamedTemporaryFile(dir=self._folder, prefix=".") as beside:
+                beside.write(text.encode("utf-8", "replace"))
+                beside.flush()
+                Path(beside.name).chmod(0o644)
+                while True:
+                    number += 1
+                    path = self._folder / f"{number:04}.prompt.md"
+                    with contextlib.suppress(FileExistsError):
+                        os.link(beside.name, path)
+                        self._claimed.add(path)
+                        return path
         except OSError as error:
             raise OutputError(
                 f"can't write a prompt into {str(self._folder)!r}: {error.strerror or error}"

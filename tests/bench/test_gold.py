@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from experepair.bench.metrics.gold import gold_of
 from experepair.localize import GitSource
-from repositories import git, make_repository
+from repositories import make_repository
 
 BEFORE = """import os
 
@@ -37,18 +35,6 @@ def free():
 """
 
 
-@pytest.fixture(scope="module")
-def lite() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "lite.py"
-    spec = importlib.util.spec_from_file_location("lite", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["lite"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize(
     ("old", "new", "functions", "lines"),
     [
@@ -63,13 +49,12 @@ def lite() -> ModuleType:
     ],
 )
 def test_gold_is_the_outermost_function_with_a_changed_line(
-    lite: ModuleType, tmp_path: Path, old: str, new: str, functions: set[str], lines: set[int]
+    tmp_path: Path, old: str, new: str, functions: set[str], lines: set[int]
 ) -> None:
     root = make_repository(tmp_path / "r", {"a.py": BEFORE})
     (root / "a.py").write_text(BEFORE.replace(old, new, 1))
     patch = subprocess.run(["git", "diff"], cwd=root, capture_output=True, check=True, text=True).stdout
-    row = lite.Row("x", root, git(root, "rev-parse", "HEAD"), "", patch, "", ())
-    gold = lite.gold_of(row, GitSource(root))
+    gold = gold_of(patch, GitSource(root))
     assert gold.files == {"a.py"}
     assert gold.functions == {("a.py", name) for name in functions}
     assert {number for _, number in gold.lines} == lines
