@@ -39,7 +39,7 @@ def main() -> None:
     with TemporaryDirectory() as temporary:
         work = options.work or Path(temporary)
         asked = Recalling(mirrors, work, config, options.foreign, options.paper, print)
-        results = evaluate(dataset.instances, dataset.answers, asked, options.repo)
+        results = evaluate(mirrors.held(dataset.instances, print), dataset.answers, asked, options.repo)
     print(as_markdown(results.table()))
 
 

@@ -82,6 +82,16 @@ def test_what_can_neither_be_found_nor_cloned_is_an_error(tmp_path: Path) -> Non
         Mirrors(tmp_path / "clones", None, f"file://{tmp_path}/{{repo}}").open(instance("1" * 40))
 
 
+def test_instances_whose_repositories_cant_be_had_are_left_out_and_told(source: Path, tmp_path: Path) -> None:
+    shutil.copytree(source, tmp_path / "mirrors" / "toys__toy")
+    mirrors = Mirrors(tmp_path / "cache", tmp_path / "mirrors", clone_from=f"{tmp_path}/nowhere/{{repo}}")
+    here, gone = instance(head(source)), instance(head(source), "toys/gone")
+    told: list[str] = []
+    assert mirrors.held([gone, here, gone], told.append) == (here,)
+    assert len(told) == 1
+    assert told[0].startswith("left out: 2 of toys/gone: ")
+
+
 def test_a_backlog_may_name_a_local_repository(source: Path, tmp_path: Path) -> None:
     opened = Mirrors(tmp_path / "clones").open(instance("HEAD", str(source)))
     assert opened.root == source

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,6 +66,23 @@ class Mirrors:
                 f"{instance.repo!r} has no commit {instance.base_commit!r}, which {instance.id} names"
             )
         return replace(repository, scope=instance.scope)
+
+    def held(self, instances: Sequence[Instance], tell: Callable[[str], object]) -> tuple[Instance, ...]:
+        """Those instances whose repositories can be had; of the others is told, a repository a line."""
+        missing: dict[str, str] = {}
+        found = []
+        for one in instances:
+            if one.repo in missing:
+                continue
+            try:
+                self.open(one)
+            except UsageError as error:
+                missing[one.repo] = str(error)
+            else:
+                found.append(one)
+        for repo, reason in missing.items():
+            tell(f"left out: {sum(one.repo == repo for one in instances)} of {repo}: {reason}")
+        return tuple(one for one in found if one.repo not in missing)
 
     def _places(self, repo: str) -> Iterator[Path]:
         if not is_hosted(repo):

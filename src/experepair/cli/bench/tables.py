@@ -54,7 +54,8 @@ def localize(
 
     rows, places = _loaded(dataset, mirrors, split, instances, matching, limit)
     with interruptible():
-        outcomes = evaluate_all(rows.instances, dict(rows.answers), places, jobs)
+        held = places.held(rows.instances, _tell)
+        outcomes = evaluate_all(held, dict(rows.answers), places, jobs)
     _show(tables(outcomes), out, json)
 
 
@@ -80,7 +81,6 @@ def recall(
 
     from experepair.bench.metrics.recalling import Recalling, evaluate
     from experepair.cli.interruption import interruptible
-    from experepair.domain.text import visible
 
     rows, places = _loaded(dataset, mirrors, split, instances, matching, limit)
     with interruptible(), TemporaryDirectory(prefix="experepair-") as temporary:
@@ -88,10 +88,16 @@ def recall(
             places,
             work or Path(temporary),
             foreign=foreign,
-            tell=lambda note: typer.echo(visible(note), err=True),
+            tell=_tell,
         )
-        results = evaluate(rows.instances, rows.answers, asked)
+        results = evaluate(places.held(rows.instances, _tell), rows.answers, asked)
     _show([results.table()], out, json)
+
+
+def _tell(note: str) -> None:
+    from experepair.domain.text import visible
+
+    typer.echo(visible(note), err=True)
 
 
 def _loaded(
